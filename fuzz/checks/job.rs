@@ -29,6 +29,7 @@ pub fn check(data: &[u8]) {
         let spec = ReplySpec {
             answer: &declaration.answer,
             job: declaration.job.as_ref(),
+            cached_failure: declaration.cached_failure.as_ref(),
             charge_pointer: None,
             remaining_pointer: None,
             price: Credits(7),

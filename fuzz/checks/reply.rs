@@ -65,6 +65,7 @@ fn classified(reply: &Reply, declaration: &Declaration) -> Classified {
     let spec = ReplySpec {
         answer: &declaration.answer,
         job: declaration.job.as_ref(),
+        cached_failure: declaration.cached_failure.as_ref(),
         charge_pointer: None,
         remaining_pointer: None,
         price: Credits(1),
@@ -93,6 +94,7 @@ fn agrees_with_the_status(reply: &Reply, classified: &Classified) {
             Outcome::Answered { .. } | Outcome::Accepted { .. } | Outcome::Pending { .. } | Outcome::Unknown
         ),
         (_, Outcome::ChargedRefusal { .. }) => reply.body.is_some(),
+        (503, Outcome::NeedsWebhook) | (400..600, Outcome::CachedFailure) => reply.body.is_some(),
         (400 | 413 | 415 | 422, Outcome::Refused) => true,
         (401 | 403, Outcome::Unauthorised) | (402, Outcome::NoCredits) | (429, Outcome::RateLimited) => true,
         (300..400 | 404 | 405, Outcome::Misrouted) => true,

@@ -57,6 +57,13 @@ fn pushes_back(status: u16, header: &str, date: Option<&str>, now: SystemTime, r
     };
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::built_in);
     let answer = &CATALOGUE.get("aml-screening").expect("a built-in check").answer;
-    let spec = ReplySpec { answer, job: None, charge_pointer: None, remaining_pointer: None, price: Credits(1) };
+    let spec = ReplySpec {
+        answer,
+        job: None,
+        cached_failure: None,
+        charge_pointer: None,
+        remaining_pointer: None,
+        price: Credits(1),
+    };
     assert_eq!(classify(&exchange, &spec, now).push_back, expected, "HTTP {status}");
 }

@@ -2,8 +2,9 @@
 //! recorded body may be one that no declaration makes for the route it would be sent to.
 
 use super::{Declaration, RESERVED_FIELDS, UPLOAD_REFERENCE};
+use crate::model::field::FieldKind;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// What every body of a check has. The default accepts any body.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -13,7 +14,7 @@ pub struct BodyShape(Option<Shape>);
 struct Shape {
     fixed: Map<String, Value>,
     /// The fields that a body may have.
-    fields: BTreeSet<String>,
+    fields: BTreeMap<String, FieldKind>,
     /// The fields that a body always has.
     needed: Vec<String>,
 }
@@ -25,7 +26,7 @@ impl BodyShape {
         let name = |field: &super::FieldSpec| field.name.clone();
         BodyShape(Some(Shape {
             fixed: declaration.fixed.clone(),
-            fields: declaration.fields.iter().map(name).collect(),
+            fields: declaration.fields.iter().map(|field| (field.name.clone(), field.kind)).collect(),
             needed: declaration.fields.iter().filter(is_needed).map(name).collect(),
         }))
     }
@@ -45,9 +46,22 @@ impl BodyShape {
             }
         }
         let is_ours = |name: &str| RESERVED_FIELDS.contains(&name) || name == UPLOAD_REFERENCE;
-        let is_known = |name: &String| shape.fields.contains(name) || shape.fixed.contains_key(name) || is_ours(name);
+        let is_known =
+            |name: &String| shape.fields.contains_key(name) || shape.fixed.contains_key(name) || is_ours(name);
         if let Some(name) = body.keys().find(|name| !is_known(name)) {
             return Err(format!("it has `{name}`, which the declaration does not have"));
+        }
+        let fits = |kind: FieldKind, value: &Value| match kind {
+            FieldKind::Integer => value.is_number(),
+            FieldKind::Boolean => value.is_boolean(),
+            _ => value.is_string(),
+        };
+        let mistyped = body.iter().find_map(|(name, value)| {
+            let kind = *shape.fields.get(name)?;
+            (!fits(kind, value)).then_some((name, kind))
+        });
+        if let Some((name, kind)) = mistyped {
+            return Err(format!("its `{name}` is not of the kind `{}` that the declaration has", kind.as_str()));
         }
         match shape.needed.iter().find(|name| !body.contains_key(*name)) {
             Some(name) => Err(format!("it has no `{name}`, which the declaration always sends")),
@@ -75,6 +89,7 @@ mod tests {
         };
         assert!(differs(|one| _ = one.fixed.insert("bundle".to_owned(), "x".into())).contains("no `bundle`"));
         assert!(differs(|one| one.fields[0].name = "plate".to_owned()).contains("it has `registrationNumber`"));
+        assert!(differs(|one| one.fields[0].kind = FieldKind::Integer).contains("kind `integer`"));
         let mut first = declaration.fields[0].clone();
         first.name = "other".to_owned();
         let mut more = declaration.clone();

@@ -276,6 +276,23 @@ fn of_bank_account(status: u16, body: &str) -> Classified {
 }
 
 #[test]
+fn the_documented_503_proves_itself_unless_a_charge_is_stated() {
+    let of = |error: Value, more: Value| {
+        let mut body = serde_json::json!({ "error": error });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        of_bank_account(503, &body.to_string()).outcome
+    };
+    let code = "ASYNC_FALLBACK_REQUIRES_WEBHOOK";
+    let none = serde_json::json!({});
+    assert_eq!(of(serde_json::json!({ "code": code }), none.clone()), Outcome::NeedsWebhook, "no charge is stated");
+    assert_eq!(of(serde_json::json!({"code": code, "creditsUsed": 0}), none.clone()), Outcome::NeedsWebhook);
+    assert_eq!(of(serde_json::json!({ "code": code.to_lowercase() }), none.clone()), Outcome::NeedsWebhook);
+    let charged = of(serde_json::json!({"code": code, "creditsUsed": 7}), none.clone());
+    assert_eq!(charged, Outcome::ChargedRefusal { stated: Some(Credits(7)) });
+    assert_eq!(of(serde_json::json!({"code": "OTHER"}), none), Outcome::Unknown);
+}
+
+#[test]
 fn only_a_check_with_the_flow_job_is_accepted_as_a_job() {
     let body = r#"{"success": true, "jobId": "job_1", "status": "pending", "requiredCredits": 7}"#;
     let accepted = of_bank_account(202, body);
@@ -311,7 +328,7 @@ fn a_missing_webhook_fails_only_a_check_with_the_flow_job_and_only_if_no_charge_
     let uncharged = body(r#", "creditsUsed": 0"#);
     assert_eq!(of_bank_account(503, &uncharged).outcome, Outcome::NeedsWebhook);
     assert_eq!(outcome_of(503, &uncharged), Outcome::Uncharged);
-    assert_eq!(of_bank_account(503, &body("")).outcome, Outcome::Unknown);
+    assert_eq!(outcome_of(503, &body("")), Outcome::Unknown, "another check knows no such code");
     let charged = of_bank_account(503, &body(r#", "creditsUsed": 7"#)).outcome;
     assert_eq!(charged, Outcome::ChargedRefusal { stated: Some(Credits(7)) });
 }

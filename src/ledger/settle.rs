@@ -227,8 +227,8 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
     store.sums.fell(booked.min(unexplained_fall));
     let Settlement { attempt, outcome: heard, http_status, latency_ms, .. } = *settlement;
     // An answer and a refusal settle their charge; the charge of another reply must be known if a later one denies it.
-    let states_charge =
-        !step.state.is_settled() && (settlement.states_charge || settlement.job_charged > Credits::ZERO);
+    let is_open = matches!(step.state, State::InDoubt | State::Repeating);
+    let states_charge = is_open && (settlement.states_charge || settlement.job_charged > Credits::ZERO);
     let end = AttemptEnd { outcome: heard, http_status, latency_ms: Some(latency_ms), states_charge };
     attempts::ended(store, &row, attempt, &end)?;
     if settlement.outcome == Outcome::NotWritten {

@@ -170,7 +170,6 @@ fn no_move_releases_a_hold_while_an_attempt_is_unproven_unless_the_service_state
             Outcome::Pending { stated: None },
             Outcome::Accepted { stated: None },
             Outcome::NeedsWebhook,
-            Outcome::CachedFailure,
             Outcome::Refused,
             Outcome::Unauthorised,
             Outcome::NoCredits,

@@ -17,7 +17,14 @@ pub fn price(name: &str) -> Option<Credits> {
 pub fn rules(name: &str) -> Vec<FieldRule> {
     let one_of = |names: [&str; 2]| vec![FieldRule::OneOf(names.map(str::to_owned).to_vec())];
     match name {
-        "id-document" => one_of(["front_image", "front_image_base64"]),
+        // "`front_image` (file upload) or `front_image_base64` (JSON)".
+        "id-document" => {
+            let at_most_one = |names: [&str; 2]| FieldRule::AtMostOne(names.map(str::to_owned).to_vec());
+            let mut rules = one_of(["front_image", "front_image_base64"]);
+            rules.push(at_most_one(["front_image", "front_image_base64"]));
+            rules.push(at_most_one(["back_image", "back_image_base64"]));
+            rules
+        }
         "drivers-licence" => one_of(["barcode_base64", "image_base64"]),
         "licence-disc" => one_of(["barcode_text", "image_base64"]),
         _ => Vec::new(),

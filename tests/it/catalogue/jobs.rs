@@ -70,6 +70,9 @@ fn foreign_bank_accounts_are_as_described() {
         ]
     );
     assert_eq!(allowed(&check, "bankAccountType"), ACCOUNT_TYPES.map(Value::from));
+    let countries = allowed(&check, "passportCountry");
+    assert_eq!(countries.len(), 55, "\"African country on the dedicated route\"; the codes are assumed");
+    assert!(countries.contains(&json!("NG")) && !countries.contains(&json!("GB")));
     assert_eq!(allowed(&check, "consentConfirmed"), [json!(true)], "\"must be true\"");
     assert_eq!(check.consent.as_deref(), Some("consentConfirmed"));
     assert_eq!(retry_webhook(&check), Some("/foreign-bank-account-verification/jobs/{jobId}/retry-webhook"));
@@ -109,6 +112,7 @@ fn business_bank_accounts_are_as_described() {
     assert!(check.fields.iter().all(|field| field.assumed && field.required));
     assert_eq!(allowed(&check, "bankAccountType"), ACCOUNT_TYPES.map(Value::from));
     assert_eq!(retry_webhook(&check), Some("/business-bank-account-verification/jobs/{jobId}/retry-webhook"));
+    assert!(check.job.as_ref().unwrap().always, "\"always answer HTTP 202 with a jobId\"");
     let status = "/business-bank-account-verification/jobs/{jobId}";
     assert_eq!(job(&check), (Some(7), status, &JOB_IDS.map(str::to_owned)[..], true));
     assert!(columns(&check).iter().all(|(_, _, shown)| !shown) && check.verdict.assumed);

@@ -8,7 +8,7 @@ use crate::support::{
 };
 use rescreen::{
     catalogue::Catalogue,
-    model::{Credits, ExitCode, state::State},
+    model::{Credits, ExitCode},
     pipeline::campaign::file::CheckTable,
 };
 use std::collections::BTreeMap;
@@ -176,4 +176,15 @@ async fn a_check_of_the_user_can_have_files() {
     });
     let ran = world.run().await.exits(ExitCode::Failures).charged(2).counts(results(2).failures(1));
     assert_eq!(ran.failure_codes(), [("invalid_value".to_owned(), 1)].into());
+}
+
+#[tokio::test]
+async fn a_row_with_both_forms_of_an_image_fails_by_name_and_sends_nothing() {
+    let both = [("front_image", "file"), ("front_image_base64", "copy")];
+    let world = world("id-document", &both).csv("no,file,copy\n1,a,a\n2,a,\n");
+    put(&world, "a", &jpeg(1, 300));
+    let mut world = world;
+    let ran = world.run().await.exits(ExitCode::Failures).charged(3).counts(results(1).failures(1));
+    let message = text(&ran.failures()[0], "message").to_owned();
+    assert!(message.contains("at most one of front_image, front_image_base64"), "{message}");
 }

@@ -313,3 +313,25 @@ fn a_run_that_is_killed_at_any_step_pays_once() {
         assert_eq!(named.len(), 1, "{step:?} {acts}: a repeat has the same reference");
     }
 }
+
+#[tokio::test]
+async fn a_document_between_the_two_readings_of_four_megabytes_is_uploaded() {
+    for (bytes, uploads) in [(4_000_000, 0), (4_000_001, 1), (4 * 1024 * 1024, 1)] {
+        let door = Door::open(|_, _| Act::Pass);
+        through(&door, &[&pdf(1, bytes)]).run().await.exits(ExitCode::Complete).counts(results(1));
+        assert_eq!(door.seen(Step::Put).len(), uploads, "{bytes}");
+    }
+}
+
+#[tokio::test]
+async fn a_document_that_is_refused_at_its_place_is_named_with_the_status() {
+    let door = Door::open(|seen, _| match seen.step {
+        Step::Put => Act::Answer(403, "<Error><Code>SignatureDoesNotMatch</Code></Error>".to_owned()),
+        _ => Act::Pass,
+    });
+    let ran = through(&door, &[&pdf(1, LARGE)]).run().await.exits(ExitCode::Service).charged(0);
+    let said = ran.report().reasons().join("\n");
+    assert!(said.contains("HTTP 403") && said.contains("upload") && said.contains("proof-of-address"), "{said}");
+    assert!(!said.contains("does not answer"), "{said}");
+    assert!(door.seen(Step::Check).is_empty());
+}

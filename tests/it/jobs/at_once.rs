@@ -67,3 +67,17 @@ async fn a_lost_real_time_answer_is_replayed_and_booked_at_what_a_job_would_cost
     let ran = world(FOREIGN, 1, 6).fault("drop_after@2").run().await.exits(ExitCode::Complete).counts(results(1));
     assert_eq!((ran.stats.credits_charged, ran.report().sums.account.charged.0), (6, 7), "never less than was charged");
 }
+
+#[tokio::test]
+async fn a_passport_of_another_continent_fails_before_it_is_sent() {
+    let csv = super::foreigners(2);
+    let mut lines = csv.lines();
+    let (header, first) = (lines.next().unwrap(), lines.next().unwrap());
+    let at = header.split(',').position(|name| name == "passport_country").unwrap();
+    let mut cells: Vec<&str> = first.split(',').collect();
+    cells[at] = "GB";
+    let mut world = world(FOREIGN, 2, 6).csv(&csv.replacen(first, &cells.join(","), 1));
+    let ran = world.run().await.exits(ExitCode::Failures).charged(6).counts(results(1).failures(1));
+    assert_eq!(ran.failure_codes(), [("invalid_value".to_owned(), 1)].into());
+    assert!(text(&ran.failures()[0], "message").contains("passportCountry"), "{:?}", ran.failures()[0]);
+}

@@ -2,10 +2,11 @@
 //! it does not send and does not give up a request.
 
 use super::{in_doubt, in_doubt_in, posts, quarantined};
-use crate::support::{ran::results, world::World};
+use crate::support::{ran::results, tables::number, world::World};
 use rescreen::{
     model::{ExitCode, Stop, state::State},
     pipeline::campaign::file::SecretSource,
+    sink::DatasetKind,
 };
 use std::time::Duration;
 
@@ -180,6 +181,8 @@ async fn a_key_that_lives_48_hours_is_not_sent_again_in_its_last_two() {
     let lines = ran.report().lines().join("\n");
     let (at, _) = ran.report().oldest_doubt_us.map(|at| (at + 46 * 3_600 * 1_000_000, ())).unwrap();
     assert!(lines.contains(&rescreen::model::clock::local_time(at)), "settled at no cost until then: {lines}");
+    let pending = ran.lines(DatasetKind::Pending);
+    assert!(pending.iter().any(|line| number(line, "deadline") == at), "the outputs say the same: {pending:?}");
     world.paused().works_again();
     world.paused().at_hours_minutes(46, 10).await;
     let posts = posts(&mut world);
