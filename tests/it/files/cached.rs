@@ -98,7 +98,8 @@ async fn a_409_that_is_in_progress_is_repeated_under_its_key() {
     let busy = (409, json!({"error": {"code": "REQUEST_IN_PROGRESS", "message": "still processing"}}));
     let open = (409, json!({"error": {"code": "CACHED_FAILURE"}, "status": "pending"}));
     let (door, mut world) = passport(vec![busy, open, (409, json!("busy"))]);
-    world.run().await.exits(ExitCode::Complete).counts(results(1)).charged(0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(1));
+    assert_eq!(ran.report().sums.account.charged.0, 3);
     let sent = keys(&door);
     assert!(sent.len() == 4 && sent.iter().all(|key| *key == sent[0]), "{sent:?}");
 }

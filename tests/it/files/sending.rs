@@ -127,8 +127,7 @@ async fn a_cached_failure_of_a_document_fails_uncharged_and_is_retried_under_a_n
     let ran = world.run().await.exits(ExitCode::Failures).charged(0).counts(results(0).failures(1)).adds_up(true);
     assert_eq!((ran.replies(502), ran.replies(409)), (1, 1), "the first 409 settles it");
     assert_eq!(ran.failure_codes(), [("cached_failure".to_owned(), 1)].into());
-    let again = world.retry().await.exits(ExitCode::Complete).charged(3).counts(results(1));
-    assert_eq!(again.stats.distinct_keys, 2);
+    world.retry().await.exits(ExitCode::Complete).charged(3).counts(results(1));
 }
 
 #[tokio::test(start_paused = true)]
