@@ -10,7 +10,7 @@ pub fn check(data: &[u8]) {
     let format = if first & 1 == 0 { Format::Csv } else { Format::Jsonl };
     let plain = records::options(format);
     if first & 2 == 0 {
-        let options = SourceOptions { encoding: Some(Encoding::Windows1252), ..plain };
+        let options = SourceOptions { encoding: Some(Encoding::WINDOWS_1252), ..plain };
         records::check(rest, &options);
         return;
     }

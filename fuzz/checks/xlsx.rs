@@ -10,6 +10,8 @@ const FORMS: [u8; 4] = [0, 14, 22, 46];
 #[derive(Default)]
 pub struct Workbook {
     sheets: Vec<(String, String)>,
+    /// The names of hidden sheets.
+    hidden: Vec<String>,
     shared: Vec<String>,
     is_1904: bool,
     is_compressed: bool,
@@ -25,6 +27,12 @@ impl Workbook {
     /// Adds a sheet; `xml` is the content of its `worksheet`.
     pub fn sheet(mut self, name: &str, xml: &str) -> Workbook {
         self.sheets.push((name.to_owned(), xml.to_owned()));
+        self
+    }
+
+    /// Hides the last sheet.
+    pub fn hidden(mut self) -> Workbook {
+        self.hidden.extend(self.sheets.last().map(|(name, _)| name.clone()));
         self
     }
 
@@ -53,7 +61,9 @@ impl Workbook {
         let numbers = 1..=self.sheets.len();
         let of_sheets = |part: &dyn Fn(usize) -> String| numbers.clone().map(part).collect::<String>();
         let sheets = of_sheets(&|n| {
-            format!(r#"<sheet name="{}" sheetId="{n}" r:id="rId{n}"/>"#, escaped(&self.sheets[n - 1].0))
+            let (name, _) = &self.sheets[n - 1];
+            let state = if self.hidden.contains(name) { r#" state="hidden""# } else { "" };
+            format!(r#"<sheet name="{}" sheetId="{n}"{state} r:id="rId{n}"/>"#, escaped(name))
         });
         let kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
         let related = of_sheets(&|n| {

@@ -106,7 +106,8 @@ pub struct CampaignArgs {
     /// CSV delimiter [default: detected]
     #[arg(long, value_name = "CHAR", help_heading = heading::INPUT)]
     pub delimiter: Option<char>,
-    /// Input encoding: utf-8, utf-16 or windows-1252 [default: utf-16 if the file has its byte order mark, else utf-8]
+    /// Input encoding, such as utf-16le, windows-1250, iso-8859-2, gbk, shift_jis or big5 [default: utf-8, or utf-16 where
+    /// it is detected]
     #[arg(long, help_heading = heading::INPUT)]
     pub encoding: Option<Encoding>,
     /// Read the first line of the input as a row, not as a header
@@ -127,6 +128,9 @@ pub struct CampaignArgs {
     /// Sheet of the workbook to read [default: the only one with data]
     #[arg(long, value_name = "NAME", help_heading = heading::INPUT)]
     pub sheet: Option<String>,
+    /// Do not read hidden rows of the workbook, such as those that a filter hides
+    #[arg(long, help_heading = heading::INPUT)]
+    pub visible_only: bool,
     /// Folder that contains the files that rows name; nothing outside it is read
     #[arg(long, value_name = "DIR", help_heading = heading::INPUT)]
     pub files_root: Option<PathBuf>,
@@ -236,6 +240,7 @@ impl CampaignArgs {
         over_option(&mut file.input.encoding, &self.encoding);
         over_option(&mut file.input.header, &self.no_header.then_some(false));
         over_option(&mut file.input.sheet, &self.sheet);
+        over_option(&mut file.input.visible_only, &self.visible_only.then_some(true));
         if self.header_row.is_some() || self.skip_rows.is_some() {
             // Each says where the table begins, so one on the command line replaces both of the file.
             (file.input.header_row, file.input.skip_rows) = (self.header_row, self.skip_rows);

@@ -21,9 +21,11 @@
 //! | `records/csv`, `records/jsonl` | records of CSV and of JSON Lines |
 //! | `records/header` | the column names |
 //! | `records/json_object` | lossless JSON objects |
+//! | `records/shapes` | empty rows, rows of several lines and hidden rows, counted |
 //! | `records/content`, `records/damaged` | text or cells; what is kept of a record that is not a row |
 //! | `xlsx/workbook` | spreadsheets, and which sheet is read |
 //! | `xlsx/preflight`, `xlsx/cell_ref` | the limits of a spreadsheet's contents, and which cell references are valid |
+//! | `xlsx/hidden` | which rows of a sheet are hidden |
 //! | `xlsx/csv_text` | the rows of a sheet as CSV |
 //! | `sample`, `sample/table`, `sample/spread` | a sample of a source; where its table is; rows from its middle |
 //! | `bytes/in_thread` | a file that is read in a thread |
@@ -56,5 +58,6 @@ pub use parquet::fault::ParquetFault;
 pub use parquet::table::batches as parquet_batches;
 pub use reader::{SourceReader, Split};
 pub use records::header::{Columns, HeaderLine};
+pub use records::shapes::{HiddenRows, RowShapes};
 pub use resume::KnownSource;
 pub use xlsx::fault::SheetFault;

@@ -19,14 +19,14 @@ use super::{
     detect::{self, extension},
     options::{Origin, SourceOptions},
     parquet::table::{self, ColumnKinds},
-    records::content::Content,
-    xlsx::workbook,
+    records::{content::Content, header::HeaderLine, shapes::HiddenRows},
+    xlsx::workbook::{self, WantedSheet},
 };
 use std::{
     fs::File,
     io::{self, Cursor, Read, Seek},
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 /// Number of first bytes needed to identify a source.
@@ -91,7 +91,11 @@ pub(super) struct Opened {
     pub is_stream: bool,
     /// The types of its columns, if the file states them.
     pub kinds: ColumnKinds,
+    pub hidden: HiddenCount,
 }
+
+/// The hidden rows of a sheet, once it was read to its end.
+pub(super) type HiddenCount = Arc<OnceLock<HiddenRows>>;
 
 /// Opens a source, or refuses it.
 pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptions) -> Result<Opened, SourceError> {
@@ -136,7 +140,14 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
         let text = table::open(file);
         let (text, kinds) = text.map_err(|fault| SourceError::Parquet { source_name: source_name.clone(), fault })?;
         let input = ByteCursor::new(source_name.clone(), ByteSource::Here(text));
-        return Ok(Opened { input, path, content: Content::Table, is_stream: false, kinds });
+        return Ok(Opened {
+            input,
+            path,
+            content: Content::Table,
+            is_stream: false,
+            kinds,
+            hidden: HiddenCount::default(),
+        });
     }
     let path = path.map(|path| Compression::inner_path(&path, &extension));
     if let Some(path) = &path {
@@ -155,7 +166,14 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
     })?;
     let feed = if is_stream { ByteSource::stream(bytes).map_err(failed)? } else { ByteSource::Here(bytes) };
     let input = ByteCursor::new(source_name.clone(), feed);
-    Ok(Opened { input, path, content: Content::Written(encoding), is_stream, kinds: ColumnKinds::new() })
+    Ok(Opened {
+        input,
+        path,
+        content: Content::Written(encoding),
+        is_stream,
+        kinds: ColumnKinds::new(),
+        hidden: HiddenCount::default(),
+    })
 }
 
 fn sheet(
@@ -166,10 +184,18 @@ fn sheet(
 ) -> Result<Opened, SourceError> {
     file.rewind().map_err(|fault| SourceError::Open { source_name: source_name.clone(), fault })?;
     let columns = options.header.columns().map(<[String]>::len);
-    let text = workbook::open(file, options.sheet.clone(), columns, options.skip_lines)
+    let hidden = HiddenCount::default();
+    let wanted = WantedSheet {
+        name: options.sheet.clone(),
+        columns,
+        skip: options.skip_lines,
+        visible_only: options.visible_only,
+        has_header: options.header == HeaderLine::First,
+    };
+    let text = workbook::open(file, wanted, Arc::clone(&hidden))
         .map_err(|fault| SourceError::Sheet { source_name: source_name.clone(), fault })?;
     let input = ByteCursor::new(source_name.clone(), ByteSource::Here(text));
-    Ok(Opened { input, path, content: Content::Cells, is_stream: false, kinds: ColumnKinds::new() })
+    Ok(Opened { input, path, content: Content::Cells, is_stream: false, kinds: ColumnKinds::new(), hidden })
 }
 
 fn refuse_extension(source_name: &Arc<str>, extension: &str) -> Result<(), SourceError> {

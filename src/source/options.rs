@@ -31,6 +31,8 @@ pub struct SourceOptions {
     pub skip_footer: usize,
     /// Spreadsheets only. `None`: the one sheet with data.
     pub sheet: Option<String>,
+    /// Spreadsheets only: hidden rows are not read, and hidden sheets only if they are named.
+    pub visible_only: bool,
     /// Maximum rows of this source, over all runs.
     pub limit_rows: Option<u64>,
     /// Maximum records in a split. `None`: [`super::SPLIT_ROWS_MAX`].

@@ -6,9 +6,9 @@ use super::{
     bytes::cursor::{ByteCursor, Filled},
     detect::{self, Format},
     footer::Footer,
-    open::{self, Opened},
+    open::{self, HiddenCount, Opened},
     options::{Origin, SourceOptions},
-    records::{RecordStep, content::Content, csv::CsvRecords, header::HeaderLine, jsonl::JsonLines},
+    records::{RecordStep, content::Content, csv::CsvRecords, header::HeaderLine, jsonl::JsonLines, shapes::RowShapes},
     resume::{self, KnownSource},
 };
 use crate::model::{Checkpoint, Record, value_kind::ValueKind};
@@ -48,6 +48,7 @@ pub struct SourceReader {
     delimiter: Option<u8>,
     records: Records,
     kinds: Vec<(String, ValueKind)>,
+    hidden: HiddenCount,
     next_row_number: u64,
     footer: Footer,
     completed_row: Option<u64>,
@@ -67,7 +68,7 @@ impl SourceReader {
         options: &SourceOptions,
         known: Option<&KnownSource>,
     ) -> Result<SourceReader, SourceError> {
-        let Opened { mut input, path, content, is_stream, kinds } = open::open(&name, origin, options)?;
+        let Opened { mut input, path, content, is_stream, kinds, hidden } = open::open(&name, origin, options)?;
         let known = known.filter(|known| !known.checkpoints.is_empty());
         let format = match known {
             Some(known) => known.format,
@@ -138,6 +139,7 @@ impl SourceReader {
             delimiter,
             records,
             kinds,
+            hidden,
             next_row_number,
             footer: Footer::new(options.skip_footer),
             completed_row,
@@ -151,6 +153,15 @@ impl SourceReader {
     /// The types of the columns by name, if the file states them.
     pub fn kinds(&self) -> &[(String, ValueKind)] {
         &self.kinds
+    }
+
+    /// What is remarkable about the rows that were read. Hidden rows are counted once the input has ended.
+    pub fn shapes(&self) -> RowShapes {
+        let shapes = match &self.records {
+            Records::CsvRecords(delimited) => delimited.shapes.clone(),
+            Records::JsonLines(_) => RowShapes::default(),
+        };
+        RowShapes { hidden: self.hidden.get().copied().unwrap_or_default(), ..shapes }
     }
 
     /// Format, delimiter and header, to be stored as a [`KnownSource`].

@@ -14,6 +14,7 @@ mod next_command;
 mod production;
 mod quiet;
 mod reading_commands;
+mod row_shapes;
 mod secrets;
 mod shell_files;
 mod signals;

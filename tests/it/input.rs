@@ -9,6 +9,7 @@ mod headers;
 mod json_lines;
 mod parquet;
 mod resume;
+mod row_shapes;
 mod sheets;
 mod skipped;
 mod splits;

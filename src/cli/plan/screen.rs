@@ -306,6 +306,7 @@ fn remarks(planned: &Planned<'_>) -> Vec<String> {
         let (values, row) = (counted(noted.count, "value", "values"), grouped(noted.row_number));
         remarks.push(format!("noted {values}, first in row {row} of {}: {note}", noted.source));
     }
+    remarks.extend(plan.notes.of_rows().iter().map(|line| format!("noted {line}")));
     for unmapped in &plan.unmapped_columns {
         let line = |(field, column): &(String, String)| format!("fields.{field} = {}", serde_json::json!(column));
         let lines: Vec<String> = unmapped.columns.iter().map(line).collect();

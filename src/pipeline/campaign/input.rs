@@ -31,6 +31,7 @@ pub fn source_options(file: &CampaignFile) -> Result<SourceOptions, Error> {
         skip_lines: skip_lines(file)?,
         skip_footer: skip_footer(file)?,
         sheet: file.input.sheet.clone(),
+        visible_only: file.input.visible_only.unwrap_or_default(),
         limit_rows: file.limit_rows,
         split_rows: None,
     })

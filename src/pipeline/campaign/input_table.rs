@@ -32,6 +32,8 @@ pub struct InputTable {
     pub skip_footer: Option<u32>,
     /// The sheet of a spreadsheet.
     pub sheet: Option<String>,
+    /// Hidden rows of a spreadsheet are not read, and hidden sheets only if `sheet` names them.
+    pub visible_only: Option<bool>,
     /// The folder below which rows name files.
     pub files_root: Option<PathBuf>,
 }

@@ -104,7 +104,10 @@ impl Ingest {
                 ahead.splits.push_back((rows, bytes, committing));
                 self.wait_until(ahead, AHEAD_BYTES_MAX)?;
             }
-            IntakeStep::End { name } => self.ledger.source_complete(self.number(&name)?, !self.limited)?,
+            IntakeStep::End { name, shapes } => {
+                self.notes.send_modify(|notes| notes.add_shapes(&name, &shapes));
+                self.ledger.source_complete(self.number(&name)?, !self.limited)?;
+            }
         }
         Ok(())
     }

@@ -20,6 +20,8 @@ pub struct SourceLayout {
     pub encoding: Option<Encoding>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sheet: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub visible_only: bool,
     /// The lines before the table that are not read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skip_lines: u32,
@@ -41,7 +43,9 @@ impl SourceLayout {
         let encoding = (was != is).then(|| format!("with encoding {was}, but encoding {is} is given now"));
         let [was, is] = [&self.sheet, &now.sheet].map(|given| shown(given.clone()));
         let sheet = (was != is).then(|| format!("with sheet {was}, but sheet {is} is given now"));
-        encoding.or(sheet).map(|what| begun_differently(name, &what))
+        let [was, is] = [self.visible_only, now.visible_only];
+        let rows = (was != is).then(|| format!("with visible_only = {was}, but visible_only = {is} is given now"));
+        encoding.or(sheet).or(rows).map(|what| begun_differently(name, &what))
     }
 
     /// The error for an input whose first or last lines are skipped in another way than before.

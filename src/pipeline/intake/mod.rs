@@ -23,7 +23,7 @@ use crate::{
         row::{find_column, find_two_columns},
         value_kind::SeenValues,
     },
-    source::{Format, KnownSource, Origin, SourceError, SourceOptions, SourceReader, Split},
+    source::{Format, KnownSource, Origin, RowShapes, SourceError, SourceOptions, SourceReader, Split},
 };
 use carried_kinds::{CarriedKinds, seen_values};
 use std::{collections::VecDeque, sync::Arc};
@@ -254,7 +254,7 @@ impl Intake {
             Some(Found::Split { name, split, bound }) => {
                 Some(IntakeStep::Split { name, parts: self.map(bound.as_deref(), split)? })
             }
-            Some(Found::End { name }) => Some(IntakeStep::End { name }),
+            Some(Found::End { name, shapes }) => Some(IntakeStep::End { name, shapes }),
         })
     }
 
@@ -268,7 +268,9 @@ impl Intake {
             self.opened.push_front(source);
             return Ok(Some(Found::Begin { name, layout }));
         }
-        let Some(split) = next_split(&mut source)? else { return Ok(Some(Found::End { name })) };
+        let Some(split) = next_split(&mut source)? else {
+            return Ok(Some(Found::End { name, shapes: source.reader.shapes() }));
+        };
         if source.bound.is_none()
             && let Some(keys) = first_keys(&split)
         {
@@ -317,6 +319,7 @@ pub enum Found {
     },
     End {
         name: String,
+        shapes: RowShapes,
     },
 }
 
@@ -324,7 +327,7 @@ pub enum Found {
 pub enum IntakeStep {
     Begin { name: String, layout: Option<String> },
     Split { name: String, parts: MappedSplit },
-    End { name: String },
+    End { name: String, shapes: RowShapes },
 }
 
 /// The error for a row without known columns, which is a bug.
@@ -357,6 +360,7 @@ impl Opened {
             columns,
             encoding: given.encoding,
             sheet: given.sheet.clone(),
+            visible_only: given.visible_only,
             skip_lines: given.skip_lines,
             skip_footer: given.skip_footer,
         });

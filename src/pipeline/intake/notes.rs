@@ -6,12 +6,16 @@ use crate::{
     mapping::Mapped,
     model::Note,
     pipeline::wording::{counted, grouped},
+    source::RowShapes,
 };
 use std::collections::BTreeMap;
 
-/// The counted notes, by kind.
+/// The counted notes, by kind, and what is remarkable about the rows of each input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Notes(BTreeMap<Note, Noted>);
+pub struct Notes {
+    by_kind: BTreeMap<Note, Noted>,
+    of_rows: Vec<String>,
+}
 
 /// The notes of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +44,7 @@ impl Notes {
     pub fn add(&mut self, source: &str, row_number: u64, notes: &[Note]) {
         for note in notes {
             let first = || Noted { count: 0, source: source.to_owned(), row_number };
-            let noted = self.0.entry(*note).or_insert_with(first);
+            let noted = self.by_kind.entry(*note).or_insert_with(first);
             noted.count += 1;
             if noted.source == source {
                 // The subjects of a split are counted before its asks.
@@ -51,14 +55,25 @@ impl Notes {
 
     /// Adds the notes of a later part of the input.
     pub fn join(&mut self, later: Notes) {
-        for (note, noted) in later.0 {
+        self.of_rows.extend(later.of_rows);
+        for (note, noted) in later.by_kind {
             let count = noted.count;
-            self.0.entry(note).or_insert(Noted { count: 0, ..noted }).count += count;
+            self.by_kind.entry(note).or_insert(Noted { count: 0, ..noted }).count += count;
         }
     }
 
+    /// Adds what is remarkable about the rows of an input that was read to its end.
+    pub fn add_shapes(&mut self, source: &str, shapes: &RowShapes) {
+        self.of_rows.extend(shapes.lines(source));
+    }
+
+    /// What is remarkable about the rows, one line for each thing.
+    pub fn of_rows(&self) -> &[String] {
+        &self.of_rows
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (Note, &Noted)> {
-        self.0.iter().map(|(note, noted)| (*note, noted))
+        self.by_kind.iter().map(|(note, noted)| (*note, noted))
     }
 
     /// One line for each kind.
@@ -68,6 +83,6 @@ impl Notes {
             let values = counted(*count, "value", "values");
             format!("{values} with a note, the first in row {} of {source}: {note}", grouped(*row_number))
         };
-        self.iter().map(line).collect()
+        self.iter().map(line).chain(self.of_rows.iter().cloned()).collect()
     }
 }

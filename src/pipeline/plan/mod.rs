@@ -32,7 +32,7 @@ use super::{
     },
     corrections::{Correcting, CorrectionCounts, decide, file},
     failure_file::FailureFile,
-    intake::{Found, Intake, body_receiver::BodyReceiver},
+    intake::{Found, Intake, body_receiver::BodyReceiver, notes::Notes},
 };
 use crate::{
     error::Error,
@@ -95,7 +95,7 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
     let earlier = reading.as_ref().map(|reading| EarlierRows::new(campaign, reading, &known)).transpose()?;
     let worker = Worker::new(campaign, options, earlier.unwrap_or_default(), intake.carried_kinds())?;
     let mut tally = Tally::new(plan, campaign.guards, options.show, failures);
-    std::thread::scope(|scope| {
+    let of_rows = std::thread::scope(|scope| {
         // Splits are given to the workers in turn, and the results are received in turn. This keeps the input order.
         let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(WORKERS_MAX));
         let (mut senders, mut counted) = (Vec::new(), Vec::new());
@@ -114,9 +114,11 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
             worker.wants_more.store(tally.wants_more(), Ordering::Relaxed);
         }
         drop(counted);
-        reading.join().unwrap_or_else(|_| Err(Error::Internal("reading the input panicked".to_owned())))
+        let ended = reading.join();
+        ended.unwrap_or_else(|_| Err(Error::Internal("reading the input panicked".to_owned())))
     })?;
     let (mut plan, mut to_send) = tally.end(campaign)?;
+    plan.notes.join(of_rows);
     for (check, new) in corrected {
         to_send.entry(check).or_default().new += new;
     }
@@ -166,16 +168,20 @@ const WORKERS_MAX: usize = 4;
 type Bundle = (Split, Option<Arc<Bound>>);
 
 /// Reads the input to its end, or until the receivers are dropped.
-fn send_all(intake: &mut Intake, workers: &[SyncSender<Bundle>]) -> Result<(), Error> {
+fn send_all(intake: &mut Intake, workers: &[SyncSender<Bundle>]) -> Result<Notes, Error> {
+    let mut notes = Notes::default();
     let mut workers = workers.iter().cycle();
     while let Some(found) = intake.find()? {
+        if let Found::End { name, shapes } = &found {
+            notes.add_shapes(name, shapes);
+        }
         if let Found::Split { split, bound, .. } = found
             && workers.next().is_none_or(|worker_index| worker_index.send((split, bound)).is_err())
         {
             break;
         }
     }
-    Ok(())
+    Ok(notes)
 }
 
 /// Maps and counts splits until there are no more, or until the receiver is dropped.

@@ -124,9 +124,11 @@ impl Content {
                 "; save the file as UTF-8, or set `encoding = \"windows-1252\"` before the first run; if the campaign \
                  has already started, run the failed rows from their own file in a new campaign",
             ),
-            Content::Written(Encoding::Utf16) => ("UTF-16", "half a character", "; save the file again"),
-            Content::Written(Encoding::Windows1252) => {
-                ("windows-1252", "a byte that has no character in it", "; check the encoding of the file")
+            Content::Written(Encoding::Utf16 | Encoding::Utf16Le | Encoding::Utf16Be) => {
+                ("UTF-16", "half a character", "; save the file again")
+            }
+            Content::Written(page @ Encoding::CodePage(_)) => {
+                (page.name(), "a byte that has no character in it", "; check the encoding of the file")
             }
             Content::Cells | Content::Table => ("text", "a cell without a value", "; fix the cell"),
         }

@@ -11,6 +11,7 @@ use super::{
     content::Content,
     damaged,
     header::{self, HeaderLine},
+    shapes::RowShapes,
 };
 use crate::{
     model::{
@@ -62,6 +63,9 @@ pub struct CsvRecords {
     quote_open: bool,
     /// The first record was already parsed to count its cells, and is a row.
     is_held: bool,
+    /// The last line of the current record.
+    last_line: u64,
+    pub shapes: RowShapes,
 }
 
 impl CsvRecords {
@@ -136,6 +140,8 @@ impl CsvRecords {
             after_cr: input.last() == Some(b'\r'),
             quote_open: false,
             is_held: false,
+            last_line: 0,
+            shapes: RowShapes::default(),
         }
     }
 
@@ -160,9 +166,13 @@ impl CsvRecords {
             if !self.is_empty() {
                 break began;
             }
+            self.shapes.add_empty(began.1);
         };
+        if self.last_line > line {
+            self.shapes.add_span(line, self.last_line);
+        }
         let position = Position { source: self.source_name.clone(), row_number, line, byte_offset };
-        let record = match self.values() {
+        let record = match self.values(line) {
             Ok(values) => Record::Row(Row { position, values }),
             Err(failure) => {
                 let shown = self.kept_cells().map(|cell| self.content.shown(cell));
@@ -205,8 +215,16 @@ impl CsvRecords {
             || self.cells + 1 == count && header::ends_with_delimiter(&self.header)
     }
 
+    /// The lines of a record that spans several.
+    fn span(&self, line: u64) -> String {
+        if self.last_line <= line {
+            return String::new();
+        }
+        format!(" in lines {line} to {}, which are one row; check that no quote is missing", self.last_line)
+    }
+
     /// The cells as values, or why the record is not a row.
-    fn values(&self) -> Result<Values, Failure> {
+    fn values(&self, line: u64) -> Result<Values, Failure> {
         let fail = |code, message: String| Err(Failure::read(code, message));
         let name = |at: usize| format!("column `{}`", tidy(&self.header[at]));
         if self.raw_bytes > ROW_BYTES_MAX {
@@ -228,7 +246,7 @@ impl CsvRecords {
         if !self.fits() {
             return fail(
                 FailureCode::RaggedRow,
-                format!("expected {} columns, found {}", self.header.len(), self.cells),
+                format!("expected {} columns, found {}{}", self.header.len(), self.cells, self.span(line)),
             );
         }
         if self.is_header_again() {
@@ -322,6 +340,9 @@ impl CsvRecords {
     }
 
     fn end_record(&mut self, input: &mut ByteCursor, filled: Filled) {
+        // A line feed that ended the record is counted already, and a carriage return is not.
+        let is_counted = filled == Filled::Bytes && input.last() == Some(b'\n');
+        self.last_line = input.line - u64::from(is_counted && !self.content.is_sheet());
         if filled == Filled::Bytes {
             self.raw_bytes -= 1;
             input.line += u64::from(self.content.is_sheet());

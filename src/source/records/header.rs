@@ -80,7 +80,12 @@ pub fn names<'a>(
         };
         let text = std::str::from_utf8(cell).map_err(|_| not_text(content.not_text()))?;
         if text.contains('\0') {
-            return Err(not_text(("text", "a NUL byte", "; remove it")));
+            return Err(not_text((
+                "text",
+                "a NUL byte",
+                "; remove it, or, if the file is UTF-16, name its byte order with --encoding utf-16le or utf-16be (or \
+                 [input] encoding)",
+            )));
         }
         let name = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         if name.starts_with(NAME_RESERVED) {

@@ -6,6 +6,7 @@ pub mod damaged;
 pub mod header;
 pub mod json_object;
 pub mod jsonl;
+pub mod shapes;
 
 /// Ctrl-Z, the end-of-file character of DOS. Alone after the last line end it is not a row; anywhere else it is part of
 /// a value.

@@ -160,7 +160,7 @@ fn text(
         delimiter: None,
         delimiter_is_needed: false,
         header: HeaderGuess::Header,
-        other_encoding: (!is_table && !start.is_utf8()).then_some(Encoding::Windows1252),
+        other_encoding: (!is_table && !start.is_utf8()).then_some(Encoding::WINDOWS_1252),
     };
     let mut first_line = 1;
     if format == Format::Csv {
@@ -181,7 +181,7 @@ fn text(
     let mut sample = first_rows(name, path, options_of(&layout, first_line), layout)?;
     if let Some(mut file) = plain {
         if layout.other_encoding.is_none() && !sample.is_whole && !file.is_utf8() {
-            layout.other_encoding = Some(Encoding::Windows1252);
+            layout.other_encoding = Some(Encoding::WINDOWS_1252);
             sample = first_rows(name, path, options_of(&layout, first_line), layout)?;
             file.layout = layout;
         }

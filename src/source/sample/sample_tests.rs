@@ -32,13 +32,13 @@ fn a_delimiter_that_the_first_line_hides_is_a_setting() {
 #[test]
 fn text_that_is_not_utf_8_is_windows_1252_also_far_from_the_start() {
     let sample = sampled("f.csv", b"no,name\n1,Ren\xe9\n").unwrap();
-    assert_eq!(sample.options.encoding, Some(Encoding::Windows1252));
+    assert_eq!(sample.options.encoding, Some(Encoding::WINDOWS_1252));
     let mut long = b"no,name\n".to_vec();
     (0..400_000).for_each(|no| long.extend(format!("{no},Nkosi\n").into_bytes()));
     long.extend((0..9_000).flat_map(|no| format!("{no},Ren#\n").into_bytes()));
     long.iter_mut().filter(|byte| **byte == b'#').for_each(|byte| *byte = 0xe9);
     let sample = sampled("f.csv", &long).unwrap();
-    assert_eq!((sample.options.encoding, sample.is_whole), (Some(Encoding::Windows1252), false));
+    assert_eq!((sample.options.encoding, sample.is_whole), (Some(Encoding::WINDOWS_1252), false));
 }
 
 #[test]

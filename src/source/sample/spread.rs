@@ -42,7 +42,7 @@ impl PlainFile {
         let metadata = file.metadata().ok()?;
         let mut start = Vec::new();
         file.by_ref().take(4).read_to_end(&mut start).ok()?;
-        let is_utf_16 = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
+        let is_utf_16 = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") || start.contains(&0);
         let is_plain = metadata.is_file() && !is_utf_16 && Compression::of(&extension(path), &start).is_none();
         is_plain.then_some(PlainFile { file, length: metadata.len(), layout: *layout })
     }

@@ -2,5 +2,6 @@
 
 pub mod csv_text;
 pub mod fault;
+pub mod hidden;
 pub mod preflight;
 pub mod workbook;

@@ -8,17 +8,25 @@
 use super::{
     csv_text::{SheetText, is_empty},
     fault::SheetFault,
+    hidden::Hidden,
     preflight,
 };
 use crate::{
     model::cell_ref::{is_in_a_sheet, reference},
-    source::bytes::{
-        Bytes,
-        in_thread::{self, Pieces},
+    source::{
+        bytes::{
+            Bytes,
+            in_thread::{self, Pieces},
+        },
+        records::shapes::HiddenRows,
     },
 };
-use calamine::{DataRef, Dimensions, Reader, SheetType, Xlsx};
-use std::{fs::File, io::BufReader};
+use calamine::{DataRef, Dimensions, Reader, SheetType, SheetVisible, Xlsx};
+use std::{
+    fs::File,
+    io::BufReader,
+    sync::{Arc, OnceLock},
+};
 
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -30,27 +38,48 @@ const ABOVE: &str = "if it is a title above the table, say which row has the col
 
 type Book = Xlsx<BufReader<File>>;
 
-/// The rows of a sheet as CSV. `columns` is the number of columns, if the user named them. The first `skip` rows of the
-/// sheet become empty lines.
-pub fn open(file: File, wanted: Option<String>, columns: Option<usize>, skip: u32) -> Result<Bytes, SheetFault> {
+/// Which rows of a workbook are read.
+pub struct WantedSheet {
+    pub name: Option<String>,
+    /// The number of columns, if the user named them.
+    pub columns: Option<usize>,
+    /// The first rows of the sheet that are not read.
+    pub skip: u32,
+    /// Hidden rows are not read.
+    pub visible_only: bool,
+    /// The first row with data has the column names.
+    pub has_header: bool,
+}
+
+/// The rows of a sheet as CSV. Rows that are not read become empty lines. The count of hidden rows is set at the end.
+pub fn open(file: File, wanted: WantedSheet, hidden: Arc<OnceLock<HiddenRows>>) -> Result<Bytes, SheetFault> {
     in_thread::open(
         "sheet",
         || SheetFault::BrokeOff,
         SheetFault::Io,
-        move |pieces| read(file, wanted.as_deref(), columns, skip, pieces),
+        move |pieces| read(file, &wanted, &hidden, pieces),
     )
 }
 
 fn read(
     mut file: File,
-    wanted: Option<&str>,
-    columns: Option<usize>,
-    skip: u32,
+    wanted: &WantedSheet,
+    count: &OnceLock<HiddenRows>,
     pieces: &Pieces<SheetFault>,
 ) -> Result<(), SheetFault> {
+    let WantedSheet { columns, skip, visible_only, .. } = *wanted;
     preflight::check(&mut file)?;
+    let mut again = file.try_clone().map_err(SheetFault::Io)?;
     let mut book = Xlsx::new(BufReader::new(file))?;
-    let (name, extent) = chosen(&mut book, wanted, skip)?;
+    let (name, extent) = chosen(&mut book, wanted.name.as_deref(), skip, visible_only)?;
+    // calamine has read what it needs of the workbook; it seeks before it reads a sheet.
+    let hidden = match Hidden::of(&mut again, &name) {
+        Err(fault) if visible_only => return Err(fault),
+        found => found.unwrap_or_default(),
+    };
+    let header = if wanted.has_header { Some(extent.row) } else { None };
+    let mut counts = HiddenRows { by_filter: hidden.has_filter, left_out: visible_only, ..HiddenRows::default() };
+    let mut counted = None;
     let width = columns.and_then(|columns| u32::try_from(columns).ok()).unwrap_or(extent.width);
     let inside = |merged: &&Dimensions| merged.end.0 >= extent.row && merged.start.1 < width;
     if let Some(merged) = book.merge_cells_by_sheet_name(&name)?.iter().find(inside) {
@@ -69,6 +98,16 @@ fn read(
             continue;
         }
         check_position(cell.pos)?;
+        let row = cell.pos.0;
+        let is_hidden = Some(row) != header && hidden.has(row);
+        if counted != Some(row) && Some(row) != header {
+            counted = Some(row);
+            counts.of += 1;
+            counts.hidden += u64::from(is_hidden);
+        }
+        if is_hidden && visible_only {
+            continue;
+        }
         if !text.cell(cell.pos, &cell.value, is_1904) {
             return Err(SheetFault::OutOfOrder { row: cell.pos.0 + 1 });
         }
@@ -77,6 +116,8 @@ fn read(
         }
     }
     text.end_row();
+    // Before the end of the text, which the reader of the count waits for.
+    _ = count.set(counts);
     pieces.send(text.bytes);
     Ok(())
 }
@@ -88,7 +129,7 @@ fn read(
 pub fn start(mut file: File, wanted: Option<&str>, rows: u32) -> Result<String, SheetFault> {
     preflight::check(&mut file)?;
     let mut book = Xlsx::new(BufReader::new(file))?;
-    let (name, extent) = chosen(&mut book, wanted, 0)?;
+    let (name, extent) = chosen(&mut book, wanted, 0, false)?;
     let is_1904 = book.has_1904_epoch();
     let mut cells = book.worksheet_cells_reader(&name)?;
     let mut kept: Vec<((u32, u32), DataRef<'_>)> = Vec::new();
@@ -119,10 +160,21 @@ struct Extent {
 }
 
 /// The sheet to read, and where its data begins.
-fn chosen(book: &mut Book, wanted: Option<&str>, skip: u32) -> Result<(String, Extent), SheetFault> {
+fn chosen(
+    book: &mut Book,
+    wanted: Option<&str>,
+    skip: u32,
+    visible_only: bool,
+) -> Result<(String, Extent), SheetFault> {
     let no_data = || if skip > 0 { SheetFault::NoDataBelow { row: skip + 1 } } else { SheetFault::NoData };
     let is_sheet = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet;
-    let names: Vec<String> = book.sheets_metadata().iter().filter(is_sheet).map(|sheet| sheet.name.clone()).collect();
+    let sheets: Vec<(String, bool)> = book
+        .sheets_metadata()
+        .iter()
+        .filter(is_sheet)
+        .map(|sheet| (sheet.name.clone(), sheet.visible != SheetVisible::Visible))
+        .collect();
+    let names: Vec<String> = sheets.iter().map(|(name, _)| name.clone()).collect();
     if let Some(wanted) = wanted {
         let fold = |name: &str| name.trim().to_lowercase();
         let exact = names.iter().find(|name| *name == wanted);
@@ -132,16 +184,19 @@ fn chosen(book: &mut Book, wanted: Option<&str>, skip: u32) -> Result<(String, E
         return extent(book, &name, skip)?.map(|extent| (name, extent)).ok_or_else(no_data);
     }
     let mut filled = Vec::new();
-    for name in names {
-        if let Some(extent) = extent(book, &name, skip)? {
-            filled.push((name, extent));
+    let readable = sheets.iter().filter(|(_, is_hidden)| !(*is_hidden && visible_only));
+    for (name, _) in readable {
+        if let Some(extent) = extent(book, name, skip)? {
+            filled.push((name.clone(), extent));
         }
     }
     match filled.pop() {
         None => Err(no_data()),
         Some(only) if filled.is_empty() => Ok(only),
         Some(last) => {
-            let names = filled.into_iter().chain([last]).map(|(name, _)| name).collect();
+            let is_hidden = |name: &String| sheets.iter().any(|(one, is_hidden)| one == name && *is_hidden);
+            let shown = |name: String| if is_hidden(&name) { format!("{name}, which is hidden") } else { name };
+            let names = filled.into_iter().chain([last]).map(|(name, _)| shown(name)).collect();
             Err(SheetFault::ManySheets { names })
         }
     }

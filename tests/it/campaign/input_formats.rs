@@ -105,7 +105,7 @@ async fn an_encoding_declared_later_is_reported_as_such_and_not_as_an_edited_boo
     let bytes = encoding_rs::WINDOWS_1252.encode(&text).0.into_owned();
     let mut world = world("book.csv", &bytes);
     world.run().await.exits(ExitCode::Failures).charged(3).counts(results(3).failures(1));
-    let mut world = world.campaign(|file| file.input.encoding = Some(rescreen::source::Encoding::Windows1252));
+    let mut world = world.campaign(|file| file.input.encoding = Some(rescreen::source::Encoding::WINDOWS_1252));
     let again = world.run().await.exits(ExitCode::Usage);
     assert_eq!(again.stats.credits_charged, 3);
     let message = again.error();

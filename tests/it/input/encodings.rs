@@ -4,7 +4,7 @@ use super::{csv, jsonl, place, shown};
 use rescreen::source::{Encoding, SourceOptions};
 
 fn windows_1252(options: &mut SourceOptions) {
-    options.encoding = Some(Encoding::Windows1252);
+    options.encoding = Some(Encoding::WINDOWS_1252);
 }
 
 fn utf16(text: &str) -> Vec<u8> {
@@ -59,7 +59,7 @@ fn an_encoding_that_the_file_contradicts_is_refused() {
     for (raw, said, found) in [
         (
             &b"\xef\xbb\xbfid\n1\n"[..],
-            Encoding::Windows1252,
+            Encoding::WINDOWS_1252,
             "expected windows-1252 text, found the byte order mark (BOM) of UTF-8",
         ),
         (b"\xff\xfei\0", Encoding::Utf8, "expected utf-8 text, found the byte order mark (BOM) of UTF-16"),

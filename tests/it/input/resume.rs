@@ -127,7 +127,7 @@ fn a_truncated_source_is_distinguished_from_an_empty_stream() {
     let message = csv(short).refused(Some(&known));
     assert!(message.contains(&format!("the {} bytes (1200 rows)", book.len())), "{message}");
     assert!(message.contains(&format!("an input of {} bytes", short.len())), "{message}");
-    for encoding in [None, Some(Encoding::Utf8), Some(Encoding::Utf16), Some(Encoding::Windows1252)] {
+    for encoding in [None, Some(Encoding::Utf8), Some(Encoding::Utf16), Some(Encoding::WINDOWS_1252)] {
         let nothing = csv("").said(|options| options.encoding = encoding).splits(Some(&known));
         assert!(
             matches!(nothing, Err(SourceError::NothingOnStdin { rows_known: 1_200, .. })),

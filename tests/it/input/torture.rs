@@ -63,7 +63,7 @@ fn no_csv_file_breaks_the_reader() {
 /// The encoding of a file, by its name.
 fn declared(path: &Path) -> Option<Encoding> {
     let name = path.file_name().unwrap().to_string_lossy().to_lowercase();
-    (name.contains("latin1") || name.contains("latin-1")).then_some(Encoding::Windows1252)
+    (name.contains("latin1") || name.contains("latin-1")).then_some(Encoding::WINDOWS_1252)
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn every_csv_file_is_rows_and_failures_in_its_encoding_and_without_a_header() {
         in_utf16 += usize::from(path.to_string_lossy().contains("utf16") && survived.is_some());
         survive_as(&path, &SourceOptions { header: HeaderLine::Missing, ..options.clone() });
         // The wrong encoding must not cause a panic either.
-        survive_as(&path, &SourceOptions { encoding: Some(Encoding::Windows1252), ..options });
+        survive_as(&path, &SourceOptions { encoding: Some(Encoding::WINDOWS_1252), ..options });
     }
     assert!(in_windows_1252 >= 4 && in_utf16 >= 3, "{in_windows_1252} and {in_utf16}");
 }
