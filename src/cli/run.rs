@@ -130,6 +130,12 @@ pub async fn run_campaign(
         };
         output.say(&format!("{what} {}", folder.display()));
     }
+    if let Some(folder) = prepared.read_afresh() {
+        output.say(&format!(
+            "the input has changed since it was read, and nothing was sent: it is read afresh; what was read before is in {}",
+            folder.display()
+        ));
+    }
     print_feeds(&prepared.feeds(), output);
     for changed in prepared.changed_mappings()? {
         output.say(&changed.message());

@@ -64,7 +64,7 @@ mod writer;
 pub use activity::{AttemptSpan, ChargeAt, Shared};
 pub use answers::AnswerRecord;
 pub use arm::{ArmOrder, NotArmed};
-pub use aside::set_aside;
+pub use aside::{set_aside, set_aside_unsent};
 pub use asks::{AskFate, AskView, RequestView, StoredAnswer};
 pub use attachments::{RequestFiles, UploadRow};
 pub use check_sums::{CheckSums, UNREADABLE_ROWS};

@@ -2,7 +2,7 @@
 //! need only the positions of rows skip their values.
 
 use super::{
-    LedgerError,
+    LedgerError, Reading,
     compression::{Level, ROWS_BYTES_MAX, compress, decompress},
 };
 use crate::model::json_values;
@@ -99,6 +99,20 @@ impl RowReader<'_> {
             }
         };
         Ok(self.split.insert(split))
+    }
+}
+
+impl Reading {
+    /// The rows of the split that begins with this row of a source.
+    ///
+    /// # Errors
+    /// There is no such split, or it cannot be read.
+    pub fn rows_of_split(&self, source: i64, first_row: u64) -> Result<Vec<IngestedRow>, LedgerError> {
+        let sql = "SELECT id FROM split WHERE source = ?1 AND next_row_number - rows = ?2";
+        let first_row = i64::try_from(first_row).map_err(|error| damaged(&error))?;
+        let id = self.conn.query_row(sql, [source, first_row], |row| row.get(0))?;
+        let split = Split::read(&self.conn, id)?;
+        (0..split.starts.len() - 1).map(|index| split.row(index, Values::Read)).collect()
     }
 }
 

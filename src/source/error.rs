@@ -4,6 +4,16 @@
 use super::{bytes::encoding::Encoding, parquet::fault::ParquetFault, xlsx::fault::SheetFault};
 use std::{io, ops::RangeInclusive, sync::Arc};
 
+/// What to do about an input that changed after some of its rows were sent.
+const WAYS_ON: &str = "rows were sent, so no row that was read may change. Restore the old file and run again; then new \
+                       rows can be appended to it, and rows that failed can be corrected with --corrections FILE, an \
+                       edited copy of failures.csv. Or put the changed rows into another file, and check it with \
+                       --campaign NAME";
+
+fn place_of(row: Option<u64>, rows: &RangeInclusive<u64>) -> String {
+    row.map_or_else(|| format!("rows {} to {}", rows.start(), rows.end()), |row| format!("row {row}"))
+}
+
 /// Why a source, or the rest of it, cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -93,7 +103,7 @@ pub enum SourceError {
     TooManyColumns { source_name: Arc<str>, found: usize },
     #[error(
         "{source_name}: this input has changed since it was read: of the {rows_known} rows that were read, the first \
-         change is in rows {} to {}; restore the old file, or start a new campaign with --campaign NAME", .first_changed_rows.start(), .first_changed_rows.end()
+         change is in {}; {WAYS_ON}", place_of(*first_changed_row, first_changed_rows)
     )]
     Changed {
         source_name: Arc<str>,
@@ -101,12 +111,23 @@ pub enum SourceError {
         rows_known: u64,
         /// Row numbers, from 1, of the split that contains the first change.
         first_changed_rows: RangeInclusive<u64>,
+        /// The row, if it was found.
+        first_changed_row: Option<u64>,
     },
     #[error(
         "{source_name}: expected the {bytes_known} bytes ({rows_known} rows) that were read before, found an input of \
-         {bytes_found} bytes; restore the whole file, or start a new campaign with --campaign NAME"
+         {bytes_found} bytes, and the first change is in {}; {WAYS_ON}", place_of(*first_changed_row, &(*first_row..=*rows_known))
     )]
-    Truncated { source_name: Arc<str>, rows_known: u64, bytes_known: u64, bytes_found: u64 },
+    Truncated {
+        source_name: Arc<str>,
+        rows_known: u64,
+        bytes_known: u64,
+        bytes_found: u64,
+        /// The first row of the split that is not whole any more.
+        first_row: u64,
+        /// The first row that changed, if it was found.
+        first_changed_row: Option<u64>,
+    },
     #[error(
         "{source_name}: expected the {rows_known} rows that were read before, found an empty input; send the same \
          input again"

@@ -47,6 +47,7 @@ pub(super) fn verify(
         source_name: source_name.clone(),
         rows_known,
         first_changed_rows: first..=next_row_number.saturating_sub(1),
+        first_changed_row: None,
     };
     let mut first_row = 1;
     let mut rest = Rest::new(known.format, known.delimiter);
@@ -59,6 +60,8 @@ pub(super) fn verify(
                     rows_known,
                     bytes_known: last.end_offset,
                     bytes_found: input.offset(),
+                    first_row,
+                    first_changed_row: None,
                 });
             }
             let left = checkpoint.end_offset - input.offset();

@@ -2,6 +2,7 @@
 //! command that continues, and no secret and no subject is ever printed.
 
 mod afterwards;
+mod changed_input;
 mod checks;
 mod chosen;
 mod export;

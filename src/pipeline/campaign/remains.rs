@@ -74,6 +74,27 @@ pub fn set_aside(campaign: &Campaign, identity: &Identity) -> Result<Option<Path
     Ok(Some(folder))
 }
 
+/// Moves a ledger of which nothing was sent, and what was published from it, into a dated subfolder. Returns that folder;
+/// `None` if something was sent meanwhile.
+///
+/// # Errors
+/// The ledger is in use, or something cannot be moved.
+pub fn set_aside_unsent(campaign: &Campaign) -> Result<Option<PathBuf>, Error> {
+    let home = campaign.ledger.parent().unwrap_or(Path::new("."));
+    let beside_ledger = new_folder(home, &folder_name(campaign))?;
+    if !ledger::set_aside_unsent(&campaign.ledger, &beside_ledger)? {
+        _ = std::fs::remove_dir(&beside_ledger);
+        return Ok(None);
+    }
+    let folder = if same_folder(home, &campaign.out) {
+        beside_ledger
+    } else {
+        new_folder(&campaign.out, &folder_name(campaign))?
+    };
+    sink::set_aside(&campaign.out, &folder, true)?;
+    Ok(Some(folder))
+}
+
 /// `--accept-older-ledger`: if there are results that the older ledger does not know, sets all results aside and
 /// returns the folder they were moved to. The results that the ledger knows are written again from it.
 ///

@@ -4,6 +4,7 @@
 
 pub mod body_receiver;
 pub mod carried_kinds;
+pub mod changed;
 pub mod ingest;
 pub mod layout;
 pub mod notes;
@@ -94,8 +95,7 @@ impl Intake {
             is_one: campaign.inputs.len() == 1,
             of_files: campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file())),
         };
-        for (at, input) in campaign.inputs.iter().enumerate() {
-            let source = known.get(at);
+        for (input, source) in campaign.inputs.iter().zip(known.iter().map(Some).chain(std::iter::repeat(None))) {
             let begun = source.filter(|source| !source.ends.is_empty());
             let layout = begun.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
             if let Some(error) =

@@ -32,7 +32,12 @@ use super::{
     },
     corrections::{Correcting, CorrectionCounts, decide, file},
     failure_file::FailureFile,
-    intake::{Found, Intake, body_receiver::BodyReceiver, notes::Notes},
+    intake::{
+        Found, Intake,
+        body_receiver::BodyReceiver,
+        changed::{WayOn, way_on, with_first_row},
+        notes::Notes,
+    },
 };
 use crate::{
     error::Error,
@@ -87,13 +92,16 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
         None => campaign.carry.clone(),
     };
     let campaign = &Campaign { carry, ..campaign.clone() };
-    let mut intake = open(campaign, &known)?;
+    let (mut intake, is_afresh) = open(campaign, &known, reading.as_ref())?;
+    // A run would not use the ledger of an input that changed before anything was sent.
+    let (reading, sums) = if is_afresh { (None, None) } else { (reading, sums) };
     let failures = options.failures.as_ref().map(|path| FailureFile::create(path, intake.columns())).transpose()?;
     let (corrections, corrected) = corrections(campaign, options, reading.as_ref(), &intake)?;
     let plan =
         Plan { corrections, feeds: intake.feeds(), unmapped_columns: intake.unmapped_columns(), ..Plan::default() };
     let earlier = reading.as_ref().map(|reading| EarlierRows::new(campaign, reading, &known)).transpose()?;
-    let worker = Worker::new(campaign, options, earlier.unwrap_or_default(), intake.carried_kinds())?;
+    let mut worker = Worker::new(campaign, options, earlier.unwrap_or_default(), intake.carried_kinds())?;
+    worker.is_afresh = is_afresh;
     let mut tally = Tally::new(plan, campaign.guards, options.show, failures);
     let of_rows = std::thread::scope(|scope| {
         // Splits are given to the workers in turn, and the results are received in turn. This keeps the input order.
@@ -152,13 +160,21 @@ fn corrections(
 }
 
 /// Opens the inputs from their beginning. Where an earlier run has read them, it first checks like a run that they are
-/// still the same.
-fn open(campaign: &Campaign, known: &[SourceView]) -> Result<Intake, Error> {
+/// still the same. Also returns whether they are not, and a run would read them afresh.
+fn open(campaign: &Campaign, known: &[SourceView], reading: Option<&Reading>) -> Result<(Intake, bool), Error> {
     let is_of_files = campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file()));
-    if is_of_files && !known.is_empty() {
-        drop(Intake::open(campaign, known)?);
+    let mut is_afresh = false;
+    if is_of_files
+        && !known.is_empty()
+        && let Err(error) = Intake::open(campaign, known)
+    {
+        let Some(reading) = reading else { return Err(error) };
+        if way_on(&error, reading.is_unsent()?, campaign.accept_older_ledger) == WayOn::Refuse {
+            return Err(with_first_row(error, campaign, reading, known));
+        }
+        is_afresh = true;
     }
-    Intake::open(campaign, &[])
+    Ok((Intake::open(campaign, &[])?, is_afresh))
 }
 
 /// The maximum number of mapping threads. Reading the input cannot keep more of them busy.
@@ -187,7 +203,7 @@ fn send_all(intake: &mut Intake, workers: &[SyncSender<Bundle>]) -> Result<Notes
 /// Maps and counts splits until there are no more, or until the receiver is dropped.
 fn count_all(worker: &Worker<'_>, splits: &Receiver<Bundle>, counted: &SyncSender<Result<SplitCounts, Error>>) {
     let reading = match Reading::find(&worker.campaign.ledger) {
-        Ok(reading) => reading,
+        Ok(reading) => reading.filter(|_| !worker.is_afresh),
         Err(error) => return drop(counted.send(Err(error.into()))),
     };
     for (split, bound) in splits {

@@ -33,6 +33,8 @@ pub struct Worker<'a> {
     secret_columns: SecretColumns,
     earlier: EarlierRows,
     carried: Arc<CarriedKinds>,
+    /// The ledger would not be used, because the input changed before anything was sent.
+    pub is_afresh: bool,
     /// Whether more requests are needed for [`Plan::shown`](super::planned::Plan::shown).
     pub wants_more: AtomicBool,
 }
@@ -66,7 +68,8 @@ impl<'a> Worker<'a> {
     ) -> Result<Worker<'a>, Error> {
         let secret_columns = SecretColumns::of(campaign)?;
         let wants_more = AtomicBool::new(options.show > 0);
-        Ok(Worker { campaign, secrets: Default::default(), options, secret_columns, earlier, carried, wants_more })
+        let secrets = Default::default();
+        Ok(Worker { campaign, secrets, options, secret_columns, earlier, carried, is_afresh: false, wants_more })
     }
 
     pub fn count(&self, reading: Option<&Reading>, bound: Option<&Bound>, split: Split) -> Result<SplitCounts, Error> {

@@ -10,12 +10,17 @@ use super::{
         mappings::{self, ChangedMapping},
         out_folder::{claim, refuse_inputs_inside},
         recorded,
-        remains::{refuse_lost_ledger, set_aside, set_aside_unknown},
+        remains::{refuse_lost_ledger, set_aside, set_aside_unknown, set_aside_unsent},
         result_layout::{agreed_uses, check_layouts, with_recorded_types},
         rules::compile_rules,
     },
     corrections::{Correcting, correct},
-    intake::{Intake, body_receiver::BodyReceiver, remap::remap},
+    intake::{
+        Intake,
+        body_receiver::BodyReceiver,
+        changed::{WayOn, way_on, with_first_row},
+        remap::remap,
+    },
     run_record,
     send::{
         bucket::bucket,
@@ -57,6 +62,7 @@ pub struct Prepared {
     bucket: Bucket,
     rate_note: Option<String>,
     set_aside: Option<PathBuf>,
+    read_afresh: Option<PathBuf>,
 }
 
 impl Prepared {
@@ -99,15 +105,22 @@ impl Prepared {
         }
         let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
         let campaign = Arc::new(campaign);
-        let for_intake = Arc::clone(&campaign);
-        let intake = blocking(commit_mode, move || Intake::open(&for_intake, &known)).await;
-        let intake = match (intake, &existing) {
+        let (for_intake, sources) = (Arc::clone(&campaign), known.clone());
+        let intake = blocking(commit_mode, move || Intake::open(&for_intake, &sources)).await;
+        let (intake, existing) = match (intake, existing) {
             (Err(error), Some(ledger)) => {
-                let error = paid_for(error, &campaign, ledger);
+                let reading = ledger.reading()?;
+                if way_on(&error, reading.is_unsent()?, older) == WayOn::ReadAfresh {
+                    drop((reading, ledger));
+                    return Prepared::open_afresh(Arc::unwrap_or_clone(campaign), error).await;
+                }
+                let error = with_first_row(error, &campaign, &reading, &known);
+                let error = paid_for(error, &campaign, &ledger);
+                let ledger = &ledger;
                 run_record::refused(ledger, &campaign, &error).await;
                 return Err(error);
             }
-            (intake, _) => intake?,
+            (intake, existing) => (intake?, existing),
         };
         let campaign = Arc::new(Campaign { carry: intake.carry().to_vec(), ..Arc::unwrap_or_clone(campaign) });
         let ledger = match existing {
@@ -132,7 +145,20 @@ impl Prepared {
         claim(&campaign.out, &campaign.name, &ledger.reading()?)?;
         let private = if fresh || planted(Bug::BucketFullAtStart) { Bucket::Full } else { Bucket::Empty };
         let (bucket, rate_note) = bucket(&campaign.service, &api_key, private, campaign.clock);
-        Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside })
+        let read_afresh = None;
+        Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside, read_afresh })
+    }
+
+    /// Opens the inputs as if they were never read: nothing of them was sent. `error` says that they changed.
+    async fn open_afresh(campaign: Campaign, error: Error) -> Result<Prepared, Error> {
+        let Some(folder) = set_aside_unsent(&campaign)? else { return Err(error) };
+        let prepared = Box::pin(Prepared::open(campaign)).await?;
+        Ok(Prepared { read_afresh: Some(folder), ..prepared })
+    }
+
+    /// The folder to which everything was moved that had been read of an input that changed before anything was sent.
+    pub fn read_afresh(&self) -> Option<&Path> {
+        self.read_afresh.as_deref()
     }
 
     /// The folder to which `--new-ledger` or `--accept-older-ledger` moved the results of an earlier campaign.
