@@ -95,7 +95,7 @@ async fn an_interrupted_run_resumes(forms: &[Form]) {
         let again = world.run().await.exits(ExitCode::Usage);
         assert_eq!(again.stats.credits_charged, 1_503);
         let message = again.error();
-        assert!(message.contains(name) && message.contains("rows 1001 to 1500"), "{message}");
+        assert!(message.contains(name) && message.contains("the first change is in row 1200;"), "{message}");
     }
 }
 
