@@ -134,7 +134,11 @@ fn headers_that_cannot_be_used_are_refused() {
             "input: the header: expected UTF-8, found other bytes in column 2; save the file as UTF-8, or set `encoding = \"windows-1252\"` \
          before the first run; if the campaign has already started, run the failed rows from their own file in a new campaign",
         ),
-        (b"i\0d,n\n", "input: the header: expected text, found a NUL byte in column 1; remove it"),
+        (
+            b"i\0d,n\n",
+            "input: the header: expected text, found a NUL byte in column 1; remove it, or, if the file is UTF-16, name its \
+             byte order with --encoding utf-16le or utf-16be (or [input] encoding)",
+        ),
         (
             b"\"id,n\n1,2\n",
             "input: the header: expected its end before the end of the input; check that no quote is left open in it",

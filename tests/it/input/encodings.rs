@@ -63,7 +63,7 @@ fn an_encoding_that_the_file_contradicts_is_refused() {
             "expected windows-1252 text, found the byte order mark (BOM) of UTF-8",
         ),
         (b"\xff\xfei\0", Encoding::Utf8, "expected utf-8 text, found the byte order mark (BOM) of UTF-16"),
-        (b"i\0d\0", Encoding::Utf16, "expected utf-16 text, found a text without a byte order mark (BOM)"),
+        (b"id\0\0", Encoding::Utf16, "expected utf-16 text, found a text without a byte order mark (BOM)"),
     ] {
         let message = csv(raw).said(|options| options.encoding = Some(said)).refused(None);
         assert!(message.contains(found), "{message}");
