@@ -65,7 +65,7 @@ use tokio::{
 };
 
 /// The maximum number of postponed requests. In an outage, no new request is sent beyond this.
-const POSTPONED_MAX: usize = 1_000;
+pub const POSTPONED_MAX: usize = 1_000;
 
 /// The minimum number of requests read from the ledger at once. While another connection writes, each read starts with
 /// an empty page cache.
@@ -310,11 +310,7 @@ impl SendLoop {
         if intake.done {
             self.stops.extend(guards::expected_rows(sums.rows, self.context.campaign.expect_rows));
         }
-        if self.schedule.postponed_count() >= POSTPONED_MAX
-            && let Some(check) = self.context.check_pauses.waiting()
-        {
-            self.leave_out(&check.clone(), Stop::CheckPaused { check, until_us: None });
-        }
+        self.leave_out_limited();
         let wanted = self.context.campaign.service.in_flight;
         if self.stops.is_empty() && self.schedule.new.len() < wanted && self.schedule.postponed_count() < POSTPONED_MAX
         {
@@ -322,18 +318,6 @@ impl SendLoop {
             self.queue.fill(new, sent_before, wanted.max(READY_MIN), intake, &self.context.checks)?;
         }
         Ok(())
-    }
-
-    /// Postpones the next requests while their check is at its own limit, so that they do not block other checks.
-    fn hold_back(&mut self) {
-        while let Some(wait) = self.schedule.next().and_then(|next| {
-            let waits = [self.limits.wait(&next.check), self.context.check_pauses.wait(&next.check)];
-            waits.into_iter().flatten().max()
-        }) {
-            let Some(one) = self.schedule.take() else { return };
-            self.schedule.ended(&one);
-            self.schedule.postpone(Instant::now() + wait, one);
-        }
     }
 
     /// Returns a request that was not sent to the schedule.
