@@ -41,7 +41,7 @@ impl BodyShape {
         for (name, value) in &shape.fixed {
             match body.get(name) {
                 Some(sent) if sent == value => {}
-                Some(sent) => return Err(format!("it has `{name}` = {sent}, and the declaration has {value}")),
+                Some(_) => return Err(format!("it has another `{name}`, and the declaration has {value}")),
                 None => return Err(format!("it has no `{name}`, and the declaration has {value}")),
             }
         }

@@ -137,6 +137,9 @@ pub struct CampaignArgs {
     /// Base URL of the service
     #[arg(long, value_name = "URL", help_heading = heading::SERVICE)]
     pub service: Option<String>,
+    /// The service moved from this URL to its present one; requests in doubt are repeated at the new one
+    #[arg(long, value_name = "OLD_URL", help_heading = heading::SERVICE)]
+    pub service_moved_from: Option<String>,
     /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
     #[arg(long, value_name = "URL", help_heading = heading::SERVICE)]
     pub proxy: Option<String>,
@@ -161,14 +164,20 @@ impl CampaignArgs {
     /// The campaign defined by the campaign file and the flags.
     pub fn campaign(&self) -> Result<Campaign, Error> {
         let (file, base) = self.fold()?;
-        Campaign::new(file, &base)
+        self.made_of(file, &base)
     }
 
     /// The same, for a command that sends nothing that is charged: no program named in the file is started.
     pub fn campaign_to_plan(&self) -> Result<Campaign, Error> {
         let (mut file, base) = self.fold()?;
         file.starts_nothing = true;
-        Campaign::new(file, &base)
+        self.made_of(file, &base)
+    }
+
+    fn made_of(&self, file: CampaignFile, base: &Path) -> Result<Campaign, Error> {
+        let mut campaign = Campaign::new(file, base)?;
+        self.service_moved_from.as_deref().map_or(Ok(()), |from| campaign.moves_from(from))?;
+        Ok(campaign)
     }
 
     /// The campaign file with the flags merged in, and the folder its paths are relative to.

@@ -52,9 +52,6 @@ pub struct RunArgs {
     /// Continue with an older copy of the ledger; requests it does not record may be paid for again
     #[arg(long, help_heading = heading::RESUME)]
     accept_older_ledger: bool,
-    /// The service moved from this URL to that of the campaign; requests in doubt are repeated at the new one
-    #[arg(long, value_name = "OLD_URL", help_heading = heading::RESUME)]
-    service_moved_from: Option<String>,
     #[command(flatten)]
     metrics: MetricsArgs,
     /// Do not ask for confirmation before a production run
@@ -96,9 +93,6 @@ async fn run_to_its_end(args: RunArgs, summary: &mut Summary, output: &OutputArg
     let mut campaign = args.campaign.campaign()?;
     campaign.new_ledger = args.new_ledger;
     campaign.accept_older_ledger = args.accept_older_ledger;
-    if let Some(from) = &args.service_moved_from {
-        campaign.moves_from(from)?;
-    }
     campaign.command = typed();
     let yes = args.yes || campaign.service.simulate;
     summary.is_about(&campaign);

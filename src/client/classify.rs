@@ -272,9 +272,8 @@ fn outcome(reply: &Reply, author: Author, json: Option<&Value>, spec: &ReplySpec
         (_, Amount::Credits(credits)) if *credits > Credits::ZERO => Outcome::ChargedRefusal { stated },
         (_, Amount::Unreadable(_)) => Outcome::ChargedRefusal { stated: None },
         (status, _) => match refusal(status, stated) {
-            Outcome::Misrouted if status < 400 => Outcome::Misrouted,
             // It proves nothing: the service may have answered, and its answer was held back.
-            _ if author == Author::Another => Outcome::Unknown,
+            outcome if author == Author::Another && outcome != Outcome::Misrouted => Outcome::Unknown,
             _ if is_cached_failure(status, json, spec.cached_failure) => Outcome::CachedFailure,
             // Only a complete reply is about the row.
             Outcome::Refused if reply.body.is_none() => Outcome::Unknown,
@@ -372,6 +371,9 @@ fn told(reply: &Reply, message: Option<String>) -> String {
 fn described(reply: &Reply) -> String {
     if let Some(fault) = &reply.undecoded {
         return fault.clone();
+    }
+    if let Some(location) = &reply.location {
+        return format!("a redirect to {location}");
     }
     match (reply.status, &reply.body) {
         (_, None) => "the body of the reply was cut off, stalled or too long".to_owned(),

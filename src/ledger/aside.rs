@@ -1,11 +1,11 @@
-//! Sets aside a ledger that can no longer be used, or of which nothing was sent, so that a new one can replace it. Its files are moved, never
-//! deleted, because they may contain receipts.
+//! Sets aside a ledger that can no longer be used, or of which nothing was sent, so that a new one can replace it. Its files
+//! are moved, never deleted, because they may contain receipts.
 
 use super::{
     LedgerError, Reading,
     lock::{Lock, lock_path, log_path, shared_memory_path},
 };
-use crate::model::state::State;
+use crate::model::{Credits, state::State};
 use std::path::Path;
 
 /// Moves the files of a ledger into an existing folder, the lock file last. Returns the names of the moved files.
@@ -48,13 +48,15 @@ impl Reading {
     /// Whether nothing of the campaign ever left this machine, and no person decided anything about it: such a ledger can
     /// be begun again without paying twice.
     pub fn is_unsent(&self) -> Result<bool, LedgerError> {
-        if self.sums()?.attempts > 0 {
+        let sums = self.sums()?;
+        let is_planned = sums.requests() == sums.in_state(State::Planned);
+        // An upload may be charged without an attempt. A kept stop must not be forgotten.
+        let is_charged = sums.account.charged > Credits::ZERO || sums.account.held > Credits::ZERO;
+        if sums.attempts > 0 || !is_planned || is_charged || sums.stop.is_some() {
             return Ok(false);
         }
-        let sql = "SELECT NOT EXISTS (SELECT 1 FROM request WHERE state <> ?1 OR attempts > 0)
-                      AND NOT EXISTS (SELECT 1 FROM attempt) AND NOT EXISTS (SELECT 1 FROM answer)
-                      AND NOT EXISTS (SELECT 1 FROM upload) AND NOT EXISTS (SELECT 1 FROM job)
-                      AND NOT EXISTS (SELECT 1 FROM decision) AND NOT EXISTS (SELECT 1 FROM correction)";
-        Ok(self.conn.query_row(sql, [State::Planned.code()], |row| row.get(0))?)
+        let sql = "SELECT NOT EXISTS (SELECT 1 FROM answer) AND NOT EXISTS (SELECT 1 FROM upload)
+                      AND NOT EXISTS (SELECT 1 FROM job) AND NOT EXISTS (SELECT 1 FROM decision) AND NOT EXISTS (SELECT 1 FROM correction)";
+        Ok(self.conn.query_row(sql, [], |row| row.get(0))?)
     }
 }

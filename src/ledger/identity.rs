@@ -2,7 +2,7 @@
 //! difference is an error before anything is read or sent, because a key made under another identity would be charged
 //! again.
 
-use super::{Ledger, LedgerError};
+use super::LedgerError;
 use crate::model::{Mode, key::fingerprint, request::KEY_VERSION, same_service};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
@@ -29,21 +29,6 @@ pub struct ServiceMove {
     pub at_us: i64,
 }
 
-impl Ledger {
-    /// Records that the service has moved, if the ledger has another address than this run. Opening the ledger has
-    /// checked that the user says so.
-    pub async fn note_service(&self, origin: String, at_us: i64) -> Result<(), LedgerError> {
-        self.write(move |store| {
-            let recorded = read(&store.conn)?.map(|(recorded, _)| recorded.origin);
-            if let Some(from) = recorded.filter(|recorded| !same_service(recorded, &origin)) {
-                store.sums.service_moves.push(ServiceMove { from, to: origin, at_us });
-            }
-            Ok(())
-        })
-        .await
-    }
-}
-
 /// Writes the identity into a new ledger.
 pub(super) fn record(conn: &Connection, identity: &Identity, now_us: i64) -> Result<(), LedgerError> {
     conn.execute(
@@ -58,7 +43,7 @@ pub(super) fn record(conn: &Connection, identity: &Identity, now_us: i64) -> Res
 pub(super) fn read(conn: &Connection) -> Result<Option<(Identity, u32)>, LedgerError> {
     let row = conn
         .query_row(
-            "SELECT campaign, mode, coalesce(json_extract(nullif(sums, ''), '$.service_moves[#-1].to'), origin),
+            "SELECT campaign, mode, coalesce(iif(json_valid(sums), json_extract(sums, '$.service_moves[#-1].to'), NULL), origin),
                     key_secret, key_version FROM campaign",
             [],
             |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),

@@ -1,7 +1,8 @@
 //! The runs of a campaign: when each began, and how it ended. `rescreen status` shows the last one. A run that recorded
 //! no end is under way, or it was killed.
 
-use super::{Ledger, LedgerError, Reading, amount::Amounts, identity};
+use super::{Ledger, LedgerError, Reading, ServiceMove, amount::Amounts, identity};
+use crate::model::same_service;
 use rusqlite::{Row, params};
 
 /// The longest text of a run that is read, in characters. Others may have changed the ledger.
@@ -55,6 +56,19 @@ pub struct RunRow {
 }
 
 impl Ledger {
+    /// Records that the service has moved, if the ledger has another address than this run. Opening the ledger has
+    /// checked that the user says so.
+    pub async fn note_service(&self, origin: String, at_us: i64) -> Result<(), LedgerError> {
+        self.write(move |store| {
+            let recorded = identity::read(&store.conn)?.map(|(recorded, _)| recorded.origin);
+            if let Some(from) = recorded.filter(|recorded| !same_service(recorded, &origin)) {
+                store.sums.service_moves.push(ServiceMove { from, to: origin, at_us });
+            }
+            Ok(())
+        })
+        .await
+    }
+
     /// Records that a run of this command begins. `next_command` continues it if it is killed.
     pub async fn begin_run(
         &self,

@@ -243,6 +243,11 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
     }
     if step.state == State::Failed || step.state == State::Quarantined {
         let mut failure = settlement.failure.clone();
+        if let Some(failure) = failure.as_mut()
+            && outcome == Outcome::CachedFailure
+        {
+            failure.message.push_str("; --retry cached_failure sends rows with this code again, under new keys");
+        }
         if let Some(failure) = failure.as_mut().filter(|_| outcome != settlement.outcome) {
             failure.code = FailureCode::Refused;
             failure

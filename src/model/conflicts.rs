@@ -1,36 +1,50 @@
 //! What a run says after several requests in a row were answered with HTTP 409. Everything that is part of a body, but
 //! not of its key, can be the cause.
 
+use super::shared_words::SharedWords;
 use std::collections::BTreeMap;
 
 /// The kinds of lasting conflicts that are shown.
 const KINDS_MAX: usize = 3;
 
-/// The requests that got HTTP 409 to the last attempt of a run, by check and by what the service said.
+/// The requests that got HTTP 409 to the last attempt of a run, by check and by the service's code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LastingConflicts(BTreeMap<(String, String), u64>);
+pub struct LastingConflicts(BTreeMap<(String, String), SharedWords>);
 
 impl LastingConflicts {
     /// Adds a request of this check, with the code and the message of its last reply.
     pub fn add(&mut self, check: &str, code: &str, message: &str) {
-        let said = if code.is_empty() { message.to_owned() } else { format!("{code}: {message}") };
-        *self.0.entry((check.to_owned(), said)).or_default() += 1;
+        self.0.entry((check.to_owned(), code.to_owned())).or_default().add(check, message);
     }
 
     /// The number of requests.
     pub fn count(&self) -> u64 {
-        self.0.values().sum()
+        self.0.values().map(SharedWords::count).sum()
     }
 
     /// What to do about them, a line for each kind. `resolve` is the command that lists them.
     pub fn lines(&self, resolve: &str) -> Vec<String> {
-        let line = |((check, said), count): (&(String, String), &u64)| {
-            let requests = if *count == 1 { "1 request" } else { &format!("{count} requests") };
+        let line = |((check, code), words): (&(String, String), &SharedWords)| {
+            let requests = match words.count() {
+                1 => "1 request".to_owned(),
+                count => format!("{count} requests"),
+            };
+            let said = words.shown().map(|words| format!(": {words}")).unwrap_or_default();
+            let (code, declare) = match code.as_str() {
+                "" => ("no code", String::new()),
+                code => (
+                    code,
+                    format!(
+                        "If {code} means that it failed to process the request, declare that code in \
+                         `[declaration.cached_failure]` (`rescreen checks {check} --toml` prints the declaration) and \
+                         run again. "
+                    ),
+                ),
+            };
             format!(
-                "{requests} of {check} got HTTP 409 until the end ({said}), and may have been charged. Unless the service \
-                 is still working on it, running again will not help. If these words mean that it failed to process the \
-                 request, declare their code in `[declaration.cached_failure]` (`rescreen checks {check} --toml` prints \
-                 the declaration) and run again; otherwise ask the service, and decide with `{resolve}`"
+                "{requests} of {check} got HTTP 409 until the end ({code}{said}), and may have been charged. Unless the \
+                 service is still working on it, running again will not help. {declare}Otherwise ask the service, and \
+                 decide with `{resolve}`"
             )
         };
         let mut lines: Vec<String> = self.0.iter().take(KINDS_MAX).map(line).collect();
@@ -65,17 +79,19 @@ mod tests {
     fn lasting_conflicts_are_counted_by_what_the_service_said() {
         let mut lasting = LastingConflicts::default();
         for request in 0..5 {
-            lasting.add("aml-screening", "CONFLICT", if request == 4 { "busy" } else { "the key is known" });
+            lasting.add("aml-screening", "CONFLICT", &format!("the key is known, for {request}"));
         }
+        lasting.add("aml-screening", "", "busy with Ada");
         let lines = lasting.lines("rescreen resolve out --list --include-in-doubt");
-        assert_eq!((lasting.count(), lines.len()), (5, 2));
+        assert_eq!((lasting.count(), lines.len()), (6, 2));
+        let first = "1 request of aml-screening got HTTP 409 until the end (no code), and may";
+        assert!(lines[0].starts_with(first) && !lines[0].contains("declare"), "one person is not shown: {lines:?}");
         assert!(
-            lines[0].starts_with("1 request of aml-screening got HTTP 409 until the end (CONFLICT: busy)"),
+            lines[1].starts_with("5 requests") && lines[1].contains("(CONFLICT: the key is known, for …)"),
             "{lines:?}"
         );
-        assert!(lines[1].starts_with("4 requests") && lines[1].contains("CONFLICT: the key is known"), "{lines:?}");
         for kind in 0..5 {
-            lasting.add("aml-screening", "", &format!("kind {kind}"));
+            lasting.add("aml-screening", &format!("KIND_{kind}"), "");
         }
         assert!(lasting.lines("x").last().unwrap().starts_with("and 4 more kinds"));
     }

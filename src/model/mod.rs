@@ -35,6 +35,7 @@ pub mod request;
 pub mod rng;
 pub mod row;
 mod service_address;
+pub mod shared_words;
 pub mod shell_words;
 pub mod state;
 pub mod stop;

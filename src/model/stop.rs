@@ -211,7 +211,11 @@ impl Stop {
     pub fn keeps_from_sending(&self) -> bool {
         matches!(
             self,
-            Stop::Kept { .. } | Stop::SameRefusals { .. } | Stop::TooManyErrors { .. } | Stop::Conflict { .. }
+            Stop::Kept { .. }
+                | Stop::SameRefusals { .. }
+                | Stop::TooManyErrors { .. }
+                | Stop::Conflict { .. }
+                | Stop::NewWait
         )
     }
 

@@ -4,8 +4,8 @@
 use super::{bytes::encoding::Encoding, parquet::fault::ParquetFault, xlsx::fault::SheetFault};
 use std::{io, ops::RangeInclusive, sync::Arc};
 
-/// What to do about an input that changed after some of its rows were sent.
-const WAYS_ON: &str = "rows were sent, so no row that was read may change. Restore the old file and run again; then new \
+/// What to do about an input that changed after some of its rows may have been sent, or were decided.
+const WAYS_ON: &str = "rows may have been sent, so no row that was read may change. Restore the old file and run again; then new \
                        rows can be appended to it, and rows that failed can be corrected with --corrections FILE, an \
                        edited copy of failures.csv. Or put the changed rows into another file, and check it with \
                        --campaign NAME";

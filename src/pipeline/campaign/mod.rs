@@ -275,6 +275,11 @@ impl Campaign {
         }
     }
 
+    /// Whether each input is a file, which can be read again from its start.
+    pub fn reads_only_files(&self) -> bool {
+        self.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file()))
+    }
+
     /// Says that the service has moved from this address to the one of the campaign. The ledger follows.
     ///
     /// # Errors

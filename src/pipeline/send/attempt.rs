@@ -339,7 +339,9 @@ async fn settle(
         state = settled.state.as_str(),
         "attempt"
     );
-    if matches!(settled.state, State::Answered | State::Submitted) {
+    let is_of_service =
+        classified.author == Author::Service && classified.http_status.is_some_and(|status| status < 500);
+    if is_of_service && classified.push_back.is_none() {
         context.check_pauses.answered(&sent.check);
     }
     let code = classified.code.unwrap_or_default();

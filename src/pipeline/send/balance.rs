@@ -80,7 +80,9 @@ impl SendLoop {
     /// killed while it drains.
     pub async fn keep_stop(&mut self) -> Result<(), Error> {
         let is_unread = self.stops.iter().any(|stop| matches!(stop, Stop::NotTheService { .. }));
-        if is_unread && self.watch.may_have_paid() && !self.context.ledger.sums().new_wait {
+        // Where others were answered, these replies are about their own rows.
+        let is_first = self.answered == 0 && !self.context.ledger.sums().new_wait;
+        if is_unread && is_first && self.watch.may_have_paid() {
             self.context.ledger.new_wait(true).await?;
         }
         let Some(stop) = self.spending.keep(self.stops.iter().chain(&self.left_out)) else { return Ok(()) };

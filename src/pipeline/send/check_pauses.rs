@@ -56,7 +56,7 @@ impl CheckPauses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that a request of the check was answered, or accepted as a job: it is not limited any more.
+    /// Records that the service did not refuse a request of the check for its rate: it is not limited any more.
     pub fn answered(&self, check: &str) {
         let mut pauses = self.lock();
         pauses.answers += 1;
@@ -106,6 +106,13 @@ impl CheckPauses {
     fn set_probed(&self, check: &str, is_probed: bool) {
         if let Some(pause) = self.lock().by_check.get_mut(check).and_then(|of_check| of_check.pause.as_mut()) {
             pause.is_probed = is_probed;
+        }
+    }
+
+    /// Forgets a check that is not sent any more in this run.
+    pub fn forget(&self, check: &str) {
+        if let Some(of_check) = self.lock().by_check.get_mut(check) {
+            (of_check.refused, of_check.pause) = (None, None);
         }
     }
 

@@ -86,7 +86,7 @@ pub struct Candidate {
     pub attempts: u32,
     /// It may have been charged, and its price is held.
     pub in_doubt: bool,
-    /// It was sent before, or was postponed.
+    /// It was sent before.
     pub is_repeat: bool,
     /// The change of [`Schedule::lead`](super::schedule::Schedule) by its last turn, to take it back.
     pub turn: i64,
@@ -96,10 +96,12 @@ pub struct Candidate {
     pub repeats: u32,
     /// The number of consecutive 429s in this run.
     pub push_backs: u32,
-    /// The number of consecutive 429s that each came after an answer to another request. These show that the rate is
+    /// The number of consecutive 429s that each came after an answer to another request of its check. These show that the rate is
     /// fine and the refusal is cached under the key.
     pub cached: u32,
     pub answers_at_refusal: u64,
+    /// Another request of its check was answered between two of its 429s.
+    pub answered_beside: bool,
     /// How often it got a new key in this run because its upload had expired.
     pub uploads: u32,
     /// How often the reply to its upload could not be followed in this run.
@@ -123,6 +125,7 @@ impl Candidate {
             push_backs: 0,
             cached: 0,
             answers_at_refusal: 0,
+            answered_beside: false,
             uploads: 0,
             odd_uploads: 0,
             delays,

@@ -83,7 +83,7 @@ impl SendLoop {
         self.context.ledger.event(one.request, Event::RowAtFault, Some(failure)).await?;
         self.spending.leaves(one.request);
         // A folder that is gone would fail every row.
-        self.stops.extend(self.watch.refused(code, "", &self.context.campaign.guards));
+        self.stops.extend(self.watch.refused(&one.check, code, "", &self.context.campaign.guards));
         Ok(())
     }
 

@@ -1,9 +1,8 @@
 //! Guards: stop a failing run early, before much is spent. They only count and decide; they do no I/O.
 
-use super::common_words::CommonWords;
 use crate::{
     ledger::Sums,
-    model::{RequestId, Stop, Verdict, stop::STAGE_SEND},
+    model::{RequestId, Stop, Verdict, shared_words::SharedWords, stop::STAGE_SEND},
     pipeline::campaign::Guards,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,23 +59,32 @@ pub struct GuardState {
     uploading: BTreeSet<String>,
 }
 
+/// A reply that is not the service's, or cannot be read.
+pub struct Unread<'a> {
+    pub request: RequestId,
+    pub check: &'a str,
+    pub status: Option<u16>,
+    /// Its words.
+    pub said: &'a str,
+    /// It may have been paid for.
+    pub is_paid: bool,
+}
+
 /// What replied in the place of the service.
 #[derive(Debug, Default)]
 struct Found {
-    requests: u64,
     /// The status of the last reply.
     status: Option<u16>,
-    /// One of them was a success.
-    has_success: bool,
-    words: CommonWords,
+    /// One of them may have been paid for.
+    is_paid: bool,
+    words: SharedWords,
 }
 
 impl Found {
-    fn add(&mut self, status: Option<u16>, said: &str) {
-        self.requests += 1;
-        self.status = status;
-        self.has_success |= status.is_some_and(|status| status < 300);
-        self.words.add(said);
+    fn add(&mut self, reply: &Unread<'_>) {
+        self.status = reply.status;
+        self.is_paid |= reply.is_paid;
+        self.words.add(reply.check, reply.said);
     }
 
     /// `HTTP 403: "Sign in"`
@@ -93,8 +101,7 @@ impl Found {
 #[derive(Debug, Default)]
 struct SameRefusals {
     code: String,
-    count: u64,
-    words: CommonWords,
+    words: SharedWords,
 }
 
 impl GuardState {
@@ -137,20 +144,19 @@ impl GuardState {
             .then(|| Stop::JobUnusable { check: check.to_owned(), fault: fault.to_owned() })
     }
 
-    /// Counts a refused request. Identical refusals have the same `code`, which has no words of the service; `said` are
-    /// its words about this request.
-    pub fn refused(&mut self, code: &str, said: &str, guards: &Guards) -> Option<Stop> {
+    /// Counts a refused request of a check. Identical refusals have the same `code`, which has no words of the service;
+    /// `said` are its words about this request.
+    pub fn refused(&mut self, check: &str, code: &str, said: &str, guards: &Guards) -> Option<Stop> {
         self.refused += 1;
         self.forget();
         if self.same_refusals.code != code {
             self.same_refusals = SameRefusals { code: code.to_owned(), ..SameRefusals::default() };
         }
         let same = &mut self.same_refusals;
-        same.count += 1;
-        same.words.add(said);
-        if same.count >= ALIKE_MAX && !guards.max_errors_explicit {
+        same.words.add(check, said);
+        if same.words.count() >= ALIKE_MAX && !guards.max_errors_explicit {
             let words = same.words.shown().map(|words| format!(": {words}")).unwrap_or_default();
-            return Some(Stop::SameRefusals { count: same.count, message: format!("{code}{words}") });
+            return Some(Stop::SameRefusals { count: same.words.count(), message: format!("{code}{words}") });
         }
         let of = self.refused + self.answered;
         too_many(guards, self.refused, of, STAGE_SEND)
@@ -177,13 +183,13 @@ impl GuardState {
         self.unanswered.len() <= UNANSWERED_FEW
     }
 
-    /// Counts a reply that is not the service's or cannot be read, and `said` are its words. Returns whether to read the
-    /// account now, to see whether this is the service at all.
-    pub fn not_read(&mut self, request: RequestId, status: Option<u16>, said: &str) -> bool {
-        if !self.not_read.insert(request) {
+    /// Counts a reply that is not the service's or cannot be read. Returns whether to read the account now, to see whether
+    /// this is the service at all.
+    pub fn not_read(&mut self, reply: &Unread<'_>) -> bool {
+        if !self.not_read.insert(reply.request) {
             return false;
         }
-        self.not_read_said.add(status, said);
+        self.not_read_said.add(reply);
         self.not_read.len() == NOT_READ_ASK
     }
 
@@ -194,18 +200,19 @@ impl GuardState {
 
     /// Whether some reply in a row that could not be read may have been paid for.
     pub fn may_have_paid(&self) -> bool {
-        self.not_read_said.has_success
+        self.not_read_said.is_paid
     }
 
     /// Counts a request that is left for a later run, because what replied may not be the service.
-    pub fn left(&mut self, status: Option<u16>, said: &str) {
-        self.intercepted.add(status, said);
+    pub fn left(&mut self, reply: &Unread<'_>) {
+        self.intercepted.add(reply);
     }
 
     /// The stop at the end of a run with such requests.
     pub fn intercepted(&self) -> Option<Stop> {
         let found = &self.intercepted;
-        (found.requests > 0).then(|| Stop::Intercepted { requests: found.requests, found: found.shown() })
+        let requests = found.words.count();
+        (requests > 0).then(|| Stop::Intercepted { requests, found: found.shown() })
     }
 
     /// Counts a 409. `has_webhook` if bodies of the campaign may name a webhook.
@@ -274,6 +281,10 @@ mod tests {
     use super::*;
     use crate::pipeline::campaign::file::Share;
 
+    fn unread(request: i64) -> Unread<'static> {
+        Unread { request: RequestId(request), check: "c", status: Some(200), said: "", is_paid: true }
+    }
+
     fn guards(explicit: bool) -> Guards {
         Guards {
             max_errors: Share::Percent(25.0),
@@ -312,13 +323,14 @@ mod tests {
     #[test]
     fn five_equal_refusals_in_a_row_pause_the_run_unless_the_user_set_the_limit() {
         let mut watch = GuardState::default();
-        let five =
-            |watch: &mut GuardState, guards: &Guards| (0..5).filter_map(|_| watch.refused("bad", "", guards)).count();
+        let five = |watch: &mut GuardState, guards: &Guards| {
+            (0..5).filter_map(|_| watch.refused("c", "bad", "", guards)).count()
+        };
         assert_eq!(five(&mut watch, &guards(false)), 1);
         assert_eq!(five(&mut GuardState::default(), &guards(true)), 0);
         let mut mixed = GuardState::default();
         for n in 0..20 {
-            assert!(mixed.refused(if n % 2 == 0 { "a" } else { "b" }, "", &guards(false)).is_none());
+            assert!(mixed.refused("c", if n % 2 == 0 { "a" } else { "b" }, "", &guards(false)).is_none());
         }
     }
 
@@ -333,16 +345,11 @@ mod tests {
     #[test]
     fn three_different_unread_replies_in_a_row_cause_an_account_reading() {
         let mut watch = GuardState::default();
-        assert!((0..10).all(|_| !watch.not_read(RequestId(1), Some(200), "")), "one request many times");
+        assert!((0..10).all(|_| !watch.not_read(&unread(1))), "one request many times");
         watch.answered("c", Verdict::Clear, &guards(false));
-        assert!(
-            !watch.not_read(RequestId(1), Some(200), "")
-                && !watch.not_read(RequestId(2), Some(200), "")
-                && watch.not_read(RequestId(3), Some(200), "")
-        );
-        let stops: Vec<bool> = (4..=6)
-            .map(|id| (watch.not_read(RequestId(id), Some(200), ""), watch.is_not_the_service().is_some()).1)
-            .collect();
+        assert!(!watch.not_read(&unread(1)) && !watch.not_read(&unread(2)) && watch.not_read(&unread(3)));
+        let stops: Vec<bool> =
+            (4..=6).map(|id| (watch.not_read(&unread(id)), watch.is_not_the_service().is_some()).1).collect();
         assert_eq!(stops, [false, false, true]);
     }
 
@@ -363,10 +370,10 @@ mod tests {
     fn an_accepted_job_ends_a_row_of_faults() {
         let mut watch = GuardState::default();
         assert!((1..5).all(|id| watch.conflict(RequestId(id), false).is_none() && !watch.suspect("c", RequestId(id))));
-        assert!((0..4).all(|_| watch.refused("same", "", &guards(false)).is_none()));
+        assert!((0..4).all(|_| watch.refused("c", "same", "", &guards(false)).is_none()));
         watch.accepted("c");
         assert!(watch.conflict(RequestId(9), false).is_none() && !watch.suspect("c", RequestId(9)));
-        assert!(watch.refused("same", "", &guards(false)).is_none());
+        assert!(watch.refused("c", "same", "", &guards(false)).is_none());
     }
 
     #[test]

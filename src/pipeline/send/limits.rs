@@ -1,8 +1,7 @@
 //! Limits of single checks beside the rate of the account: the most requests in flight, and the most in an hour. They
 //! say how long a request waits; the send loop keeps the time.
 
-use super::{POSTPONED_MAX, SendLoop, limit::Limit};
-use crate::model::Stop;
+use super::limit::Limit;
 use std::{
     collections::{BTreeMap, VecDeque},
     time::Duration,
@@ -84,30 +83,6 @@ impl Limits {
     /// No request is in flight any more.
     pub fn all_ended(&mut self) {
         self.by_check.values_mut().for_each(|used| used.in_flight = 0);
-    }
-}
-
-impl SendLoop {
-    /// Postpones the next requests while their check is at its own limit, so that they do not block other checks.
-    pub fn hold_back(&mut self) {
-        while let Some(wait) = self.schedule.next().and_then(|next| {
-            let waits = [self.limits.wait(&next.check), self.context.check_pauses.wait(&next.check)];
-            waits.into_iter().flatten().max()
-        }) {
-            let Some(one) = self.schedule.take() else { return };
-            self.schedule.ended(&one);
-            self.schedule.postpone(Instant::now() + wait, one);
-        }
-    }
-
-    /// Leaves the requests of a check that the service limits for a later run, before they take all the room for waiting
-    /// requests.
-    pub fn leave_out_limited(&mut self) {
-        if self.schedule.postponed_count() >= POSTPONED_MAX
-            && let Some(check) = self.context.check_pauses.waiting()
-        {
-            self.leave_out(&check, Stop::CheckPaused { check: check.clone(), until_us: None });
-        }
     }
 }
 

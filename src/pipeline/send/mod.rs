@@ -9,7 +9,6 @@ pub mod balance;
 pub mod bucket;
 pub mod channels;
 pub mod check_pauses;
-mod common_words;
 pub mod context;
 pub mod earlier_stop;
 pub mod echo;
@@ -311,6 +310,9 @@ impl SendLoop {
             self.stops.extend(guards::expected_rows(sums.rows, self.context.campaign.expect_rows));
         }
         self.leave_out_limited();
+        if [State::InDoubt, State::Repeating, State::Armed].iter().all(|doubt| sums.in_state(*doubt) == 0) {
+            self.queue.answered();
+        }
         let wanted = self.context.campaign.service.in_flight;
         if self.stops.is_empty() && self.schedule.new.len() < wanted && self.schedule.postponed_count() < POSTPONED_MAX
         {

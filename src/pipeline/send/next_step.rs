@@ -1,6 +1,6 @@
 //! Decides what comes next for a request after an attempt: the pure part of the send loop.
 
-use super::{attempt::Attempted, context::Candidate, gate::PUSH_BACK_MAX};
+use super::{attempt::Attempted, check_pauses::Waits, context::Candidate, gate::PUSH_BACK_MAX};
 use crate::{
     client::{Author, PushBack},
     ledger::Settled,
@@ -195,10 +195,16 @@ fn pushed_back(mut one: Candidate, attempted: &Attempted, answered: u64, mode: M
     // If another request was answered since this one was last refused, the rate is fine.
     let others_answered = one.push_backs > 0 && answered > one.answers_at_refusal;
     one.cached += u32::from(others_answered);
+    one.answered_beside |= others_answered;
     one.answers_at_refusal = answered;
+    let is_of_check = matches!(attempted.waits, Some(Waits::Check(_)));
     one.push_backs += 1;
     match attempted.push_back {
         Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Next::PushedBack(one, wait),
+        // The limit is that of the check. It says nothing about the key or the row.
+        _ if is_of_check && one.push_backs >= PUSH_BACKS_ASK => Next::PushedBack(one, Duration::ZERO),
+        Some(PushBack::Stated(wait)) if is_of_check => Next::Again(one, wait),
+        _ if is_of_check => Next::Again(one, Duration::ZERO),
         // The balance shows whether a new key is safe, or the last new key was refused as well.
         _ if one.cached >= CACHED_AFTER && attempted.settled.state == State::Planned => Next::AskAccount(one),
         _ if one.cached >= CACHED_AFTER && one.in_doubt => tried(one, attempted, mode),

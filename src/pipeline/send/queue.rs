@@ -33,11 +33,9 @@ const SENT_BEFORE: [SentBefore; 6] = [
 /// Reads the ledger for the send loop.
 pub struct RequestQueue {
     reading: Reading,
-    /// The index in [`SENT_BEFORE`] that is being read. Within it, the requests not tried for the longest time come
-    /// first.
-    stage: usize,
-    /// The last attempt of the last request read from this stage.
-    after_sent: u64,
+    /// The part of [`SENT_BEFORE`] that was not read to its end, each with the last attempt of the last request read from
+    /// it. Within each, the requests not tried for the longest time come first.
+    sent_before: Vec<(SentBefore, u64)>,
     /// The last new request that was read. New requests are read in ascending order.
     after_new: RequestId,
     dry: bool,
@@ -57,11 +55,11 @@ pub struct RequestQueue {
 impl RequestQueue {
     /// A queue of the requests of a run. Make it before anything is sent.
     pub fn new(reading: Reading, wait_for_rows: bool) -> Result<RequestQueue, Error> {
+        let skipped = usize::from(planted(Bug::DoubtNeverSent));
         Ok(RequestQueue {
             last_before: reading.last_attempt()?,
             reading,
-            stage: usize::from(planted(Bug::DoubtNeverSent)),
-            after_sent: 0,
+            sent_before: SENT_BEFORE.into_iter().skip(skipped).map(|sent| (sent, 0)).collect(),
             after_new: RequestId(0),
             dry: false,
             wait_for_rows,
@@ -98,8 +96,7 @@ impl RequestQueue {
 
     /// Whether nothing is left to serve and nothing more will come.
     pub fn is_dry(&self) -> bool {
-        let are_doubts_served = SENT_BEFORE.get(self.stage).is_none_or(|sent| sent.state == State::Planned);
-        self.dry || self.doubts_first && are_doubts_served
+        self.dry || self.doubts_first && !self.has_sent_before()
     }
 
     /// Stops serving the requests of a check.
@@ -125,7 +122,7 @@ impl RequestQueue {
         if self.wait_for_rows && !intake.done {
             return Ok(());
         }
-        self.fill_again(again, wanted, checks, |sent| !sent.is_refused)?;
+        self.fill_again(again, wanted, checks, self.doubts_first)?;
         while new.len() < wanted && !self.only_doubts && !self.doubts_first {
             let page = self.reading.new_requests(self.after_new, wanted)?;
             let Some((last, _)) = page.last() else { break };
@@ -133,31 +130,40 @@ impl RequestQueue {
             new.extend(self.take(page, checks).map(|(request, name)| Candidate::new(request, name)));
         }
         if new.is_empty() && (intake.done || self.only_doubts) {
-            self.fill_again(again, wanted, checks, |_| true)?;
-            self.dry = self.stage >= SENT_BEFORE.len();
+            self.fill_again(again, wanted, checks, true)?;
+            self.dry = !self.doubts_first && !self.has_sent_before();
         }
         Ok(())
     }
 
+    /// Whether a kind of request that may be served now was not read to its end.
+    fn has_sent_before(&self) -> bool {
+        self.sent_before.iter().any(|(sent, _)| self.may_serve(sent))
+    }
+
+    fn may_serve(&self, sent: &SentBefore) -> bool {
+        sent.state != State::Planned || !(self.only_doubts || self.doubts_first)
+    }
+
+    /// Fills `again` up to `wanted`, also with refused requests if `with_refused`.
     fn fill_again(
         &mut self,
         again: &mut VecDeque<Candidate>,
         wanted: usize,
         checks: &BTreeMap<String, CheckContext>,
-        serves: impl Fn(&SentBefore) -> bool,
+        with_refused: bool,
     ) -> Result<(), Error> {
-        while let Some(sent) = SENT_BEFORE.get(self.stage).filter(|sent| serves(sent) && again.len() < wanted) {
+        let is_next = |queue: &Self, sent: &SentBefore| queue.may_serve(sent) && (with_refused || !sent.is_refused);
+        while again.len() < wanted
+            && let Some(at) = self.sent_before.iter().position(|(sent, _)| is_next(self, sent))
+            && let Some((sent, after)) = self.sent_before.get(at).copied()
+        {
+            let page = self.reading.sent_before(sent, after, self.last_before, wanted)?;
+            match (page.last(), self.sent_before.get_mut(at)) {
+                (Some((last, ..)), Some(read)) => read.1 = *last,
+                _ => drop(self.sent_before.remove(at)),
+            }
             let is_doubt = sent.state != State::Planned;
-            if self.doubts_first && !is_doubt {
-                break;
-            }
-            if self.only_doubts && !is_doubt {
-                self.stage += 1;
-                continue;
-            }
-            let page = self.reading.sent_before(*sent, self.after_sent, self.last_before, wanted)?;
-            self.after_sent = page.last().map_or(0, |(last, ..)| *last);
-            self.stage += usize::from(page.is_empty());
             let page = page.into_iter().map(|(_, request, name)| (request, name)).collect();
             again.extend(self.take(page, checks).map(|(request, name)| Candidate::again(request, name, is_doubt)));
         }

@@ -21,9 +21,7 @@ pub fn refusal(classified: &Classified) -> Failure {
         ),
         Outcome::CachedFailure => (
             FailureCode::CachedFailure,
-            "the service failed to process this request, and repeats that for its key; --retry cached_failure sends rows \
-             with this code again, under new keys"
-                .to_owned(),
+            "the service failed to process this request, and repeats that for its key".to_owned(),
         ),
         _ => (FailureCode::Refused, format!("the service refused the request{charge}")),
     };

@@ -99,9 +99,20 @@ impl Schedule {
         self.due.push_back(one);
     }
 
-    /// Postpones a request until a moment.
+    /// Postpones a request that was sent until a moment.
     pub fn postpone(&mut self, until: Instant, one: Candidate) {
         self.postponed.insert((until, one.request), Candidate { is_repeat: true, ..one });
+    }
+
+    /// Postpones a request that was taken but not sent. Its kind gets its turn again.
+    pub fn hold_back(&mut self, until: Instant, one: Candidate) {
+        self.lead -= one.turn;
+        self.postponed.insert((until, one.request), one);
+    }
+
+    /// The number of postponed requests of a check.
+    pub fn postponed_of(&self, check: &str) -> usize {
+        self.postponed.values().filter(|one| one.check == check).count()
     }
 
     /// The number of postponed requests.

@@ -74,7 +74,7 @@ fn utf_16_without_a_byte_order_mark_is_recognised_by_its_first_characters_or_nam
 fn code_pages_are_read_and_what_they_do_not_have_is_undecodable_and_differs() {
     let page = |name: &str, raw: &[u8]| text(raw, Some(name.parse().unwrap()));
     for (name, raw, expected) in [
-        ("windows-1250", &b"\xaeluk"[..], "Žluk"),
+        ("windows-1250", &b"\x8eluk"[..], "Žluk"),
         ("windows-1251", b"\xcf\xe5\xf2\xf0", "Петр"),
         ("iso-8859-1", b"Jos\xe9", "José"),
         ("iso-8859-2", b"\xa3\xf3d\xbc", "Łódź"),

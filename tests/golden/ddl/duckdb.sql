@@ -130,7 +130,7 @@ COMMENT ON COLUMN pending.check_name IS 'The check''s name in the campaign.';
 COMMENT ON COLUMN pending.subject IS 'The value of the column that [input] id names.';
 COMMENT ON COLUMN pending.reason IS 'unsent, in_doubt, repeating, quarantined, answered (its result will be in the next file), unrecognised (answered and charged, but no rule recognises the answer) or service_job (the service accepted it as a job and answers later; it is not sent again).';
 COMMENT ON COLUMN pending.job_id IS 'The service''s job, for the reason service_job.';
-COMMENT ON COLUMN pending.deadline IS 'The time until which another run can settle it without a new charge.';
+COMMENT ON COLUMN pending.deadline IS 'The time until which another run can settle it without a new charge: two hours before the service forgets its key, after which nothing is sent again.';
 COMMENT ON COLUMN pending.credits IS 'What was charged for this row, if it is answered.';
 COMMENT ON COLUMN pending.answer IS 'The answer that no rule recognises.';
 COMMENT ON COLUMN pending.source IS 'The name of the input.';

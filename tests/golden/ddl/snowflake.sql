@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS pending (
     subject VARCHAR COMMENT 'The value of the column that [input] id names.',
     reason VARCHAR NOT NULL COMMENT 'unsent, in_doubt, repeating, quarantined, answered (its result will be in the next file), unrecognised (answered and charged, but no rule recognises the answer) or service_job (the service accepted it as a job and answers later; it is not sent again).',
     job_id VARCHAR COMMENT 'The service''s job, for the reason service_job.',
-    deadline TIMESTAMP_TZ(6) COMMENT 'The time until which another run can settle it without a new charge.',
+    deadline TIMESTAMP_TZ(6) COMMENT 'The time until which another run can settle it without a new charge: two hours before the service forgets its key, after which nothing is sent again.',
     credits NUMBER(19, 0) COMMENT 'What was charged for this row, if it is answered.',
     answer VARIANT COMMENT 'The answer that no rule recognises.',
     source VARCHAR NOT NULL COMMENT 'The name of the input.',

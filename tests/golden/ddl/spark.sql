@@ -67,7 +67,7 @@ CREATE TABLE IF NOT EXISTS pending (
     subject STRING COMMENT 'The value of the column that [input] id names.',
     reason STRING NOT NULL COMMENT 'unsent, in_doubt, repeating, quarantined, answered (its result will be in the next file), unrecognised (answered and charged, but no rule recognises the answer) or service_job (the service accepted it as a job and answers later; it is not sent again).',
     job_id STRING COMMENT 'The service\'s job, for the reason service_job.',
-    deadline TIMESTAMP COMMENT 'The time until which another run can settle it without a new charge.',
+    deadline TIMESTAMP COMMENT 'The time until which another run can settle it without a new charge: two hours before the service forgets its key, after which nothing is sent again.',
     credits BIGINT COMMENT 'What was charged for this row, if it is answered.',
     answer STRING COMMENT 'The answer that no rule recognises.',
     source STRING NOT NULL COMMENT 'The name of the input.',

@@ -3,7 +3,7 @@
 
 use crate::support::{
     ran::{Ran, results},
-    world::World,
+    world::{World, people},
 };
 use axum::{body::Body, http::Response};
 use rescreen::{
@@ -170,4 +170,28 @@ async fn with_continue_anyway_new_requests_are_sent_although_no_answer_could_be_
     let anyway = RunOptions { continue_anyway: true, ..RunOptions::default() };
     let again = world.run_with(anyway).await.exits(ExitCode::Service);
     assert!(again.stats.charges > bought);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_in_doubt_that_were_refused_meanwhile_are_still_sent_before_new_ones() {
+    let mut world = World::new().rows(40).in_flight(1).under_paused_time();
+    spoils_answers(&world, || true);
+    let bought = world.run().await.exits(ExitCode::Service).stats.charges;
+    world.paused().turns_away(402);
+    world.run().await.in_state(State::Planned, 40 - bought);
+    world.paused().works_again();
+    world.run().await.exits(ExitCode::Complete).charged(40).counts(results(40));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_for_some_rows_do_not_keep_new_rows_from_being_sent() {
+    let mut world = World::new().rows(30).in_flight(1).under_paused_time();
+    world.paused().stands_between(|_, sent| {
+        let is_blocked = (4..=30).step_by(4).any(|row| sent.contains(&format!("P{row:05} ")));
+        is_blocked.then(|| reply(200, PAGE))
+    });
+    world.run().await.exits(ExitCode::Service).in_state(State::Answered, 23);
+    world.append("book.csv", &people(31..=35));
+    let ran = world.run().await.exits(ExitCode::Service).in_state(State::Answered, 28);
+    assert!(!ran.report().stops.contains(&Stop::NewWait), "{:?}", ran.report().stops);
 }

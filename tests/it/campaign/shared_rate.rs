@@ -120,3 +120,23 @@ async fn rows_that_fail_for_ever_leave_most_of_the_time_to_the_others() {
     let answered = ran.results().len();
     assert!(answered >= 250, "{answered} of 255 are answered");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_check_with_a_limit_of_its_own_fails_no_row_and_ends_the_run() {
+    for retry_after in [None, Some("20"), Some("3600")] {
+        let mut world = two_checks(3).in_flight(1);
+        let counter = AtomicU32::new(0);
+        world.paused().stands_between(move |path, _| {
+            // One row of the limited check is answered, and then none.
+            let is_limited = path.ends_with("/adverse-media") && counter.fetch_add(1, Ordering::Relaxed) > 0;
+            is_limited.then(|| refusal(429, retry_after))
+        });
+        for _ in 0..4 {
+            let ran = world.run().await.exits(ExitCode::Service).in_state(State::Failed, 0);
+            assert_eq!(ran.results_of("aml-screening").len(), 3, "Retry-After {retry_after:?}");
+            tokio::time::sleep(Duration::from_secs(3_700)).await;
+        }
+        world.paused().works_again();
+        world.run().await.exits(ExitCode::Complete).charged(6).counts(results(6));
+    }
+}

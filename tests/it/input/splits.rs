@@ -61,7 +61,7 @@ fn a_stalled_stream_gives_a_partial_split_and_continues_inside_the_row() {
     let split = reader.next_split().unwrap().unwrap();
     assert_eq!(
         shown(&split.records[0]),
-        r#"ragged_row: expected 2 columns, found 3 {"a":"5","b":"6\n7","column_3":"8"}"#
+        r#"ragged_row: expected 2 columns, found 3 in lines 4 to 5, which are one row; check that no quote is missing {"a":"5","b":"6\n7","column_3":"8"}"#
     );
     assert_eq!(place(&split.records[0]), (3, 4, 12));
     assert!(reader.next_split().unwrap().is_none());

@@ -5,7 +5,7 @@ use crate::{
     error::Error,
     ledger::DueJob,
     model::{RequestId, Stop, job_life::JobSign},
-    pipeline::send::{SendLoop, gate::micros},
+    pipeline::send::{SendLoop, gate::micros, guards::Unread},
 };
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::Instant;
@@ -109,7 +109,9 @@ impl SendLoop {
     fn unclear(&mut self, job: &DueJob, asked: &Asked) {
         self.following.heard.anything = true;
         if asked.is_not_read {
-            if self.watch.not_read(job.request, asked.http_status, &asked.message) {
+            let (request, status, said) = (job.request, asked.http_status, asked.message.as_str());
+            // A question about a job is free.
+            if self.watch.not_read(&Unread { request, check: &job.check, status, said, is_paid: false }) {
                 self.health.not_read();
             }
             self.stops.extend(self.watch.is_not_the_service());
