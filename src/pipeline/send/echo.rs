@@ -27,18 +27,17 @@ pub fn echo(answer: &Value, payload: Option<&Value>, sent: &Map<String, Value>) 
     if differs || report("reportType") == Some(true) { Echo::Differs } else { Echo::Fits }
 }
 
-/// The mode that an answer names, if it is a known mode and not the mode that was sent. `mode` decides, if it is stated:
-/// the description shows `environment` as a text, and not what it means. Only where no `mode` is stated, an `environment`
-/// of the sandbox is a reason to doubt an answer in production, because a fixture must never count as a verification.
+/// The mode that an answer names, if it is a known mode and not the mode that was sent. The description shows
+/// `environment` as a text, and not what it means. It is a reason to doubt an answer only in production, because a fixture
+/// must never count as a verification, and a `mode` beside it may only repeat what was sent.
 fn other_mode(answer: &Value, payload: Option<&Value>, sent: &Map<String, Value>) -> Option<String> {
     let mode = known_mode(sent.get("mode")?)?;
     let places = [Some(answer), answer.get("meta"), payload, payload.and_then(|payload| payload.get("meta"))];
     let named = |name: &str| -> Vec<&'static str> {
         places.iter().flatten().filter_map(|place| known_mode(place.get(name)?)).collect()
     };
-    let (modes, environments) = (named("mode"), named("environment"));
-    let environments = environments.into_iter().filter(|_| mode == "production" && modes.is_empty());
-    modes.iter().copied().chain(environments).find(|named| *named != mode).map(str::to_owned)
+    let environments = named("environment").into_iter().filter(|_| mode == "production");
+    named("mode").into_iter().chain(environments).find(|named| *named != mode).map(str::to_owned)
 }
 
 /// The mode for a word: the two words of the service, and the usual synonyms.
@@ -112,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn a_stated_mode_decides_and_an_environment_does_not() {
+    fn an_environment_of_the_sandbox_counts_in_production_and_no_environment_in_sandbox() {
         let both = json!({"mode": "production", "results": {"meta": {"environment": "sandbox"}}});
-        assert_eq!(compared(both), Echo::Fits);
+        assert_eq!(compared(both), Echo::OtherMode("sandbox".into()));
         let sent = json!({"mode": "sandbox"});
         for answer in [
             json!({"meta": {"environment": "production"}}),

@@ -26,7 +26,9 @@ fn five_refused_rows_at_the_head_of_a_book_do_not_block_the_others() {
         let campaign = Campaign::of(&service, 30);
         answers_the_others(&campaign, "", 2, 25);
         campaign.run();
-        assert_eq!(campaign.ledger().in_state("failed"), 5, "HTTP {status}");
+        // A redirect is not about the row.
+        let failed = if status == 302 { 0 } else { 5 };
+        assert_eq!(campaign.ledger().in_state("failed"), failed, "HTTP {status}");
     });
 }
 

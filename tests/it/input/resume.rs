@@ -81,7 +81,7 @@ fn an_edit_is_reported_with_the_rows_of_its_split() {
     assert_eq!(
         message,
         "input: this input has changed since it was read: of the 2500 rows that were read, the first change is in rows 1 to 1000; \
-         rows were sent, so no row that was read may change. Restore the old file and run again; then new rows can be \
+         rows may have been sent, so no row that was read may change. Restore the old file and run again; then new rows can be \
          appended to it, and rows that failed can be corrected with --corrections FILE, an edited copy of failures.csv. \
          Or put the changed rows into another file, and check it with --campaign NAME"
     );
