@@ -7,7 +7,7 @@ use super::{
     job_reply,
     job_words::{JobWord, stated_job},
     json_body::{JsonBody, json_body},
-    reply_message::message,
+    reply_message::{message, told},
     retry_after::{RetryAfter, retry_after},
     transport::{Exchange, Reply, TransportFault},
 };
@@ -104,6 +104,8 @@ pub struct Classified {
     /// The service's code and message, or the fault in the transport.
     pub code: Option<String>,
     pub message: String,
+    /// The words of the reply itself; empty if it has none.
+    pub words: String,
 }
 
 /// Classifies an exchange. `now` is this machine's clock.
@@ -140,6 +142,7 @@ fn no_reply(fault: &TransportFault) -> Classified {
         code: None,
         // The fault may contain a certificate's name, or an invalid header.
         message: shown(&message),
+        words: String::new(),
     }
 }
 
@@ -161,7 +164,7 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
         RetryAfter::Wait(wait) if matches!(reply.status, 202 | 409) => Some(wait),
         _ => None,
     };
-    let message = message(body, reply.body.as_deref());
+    let words = message(reply, body).map(|words| shown(&words));
     let code = text(&["/error/code", "/code"]);
     let outcome = outcome(reply, author, body, spec, &charge);
     let (outcome, job, required) = of_job(reply.status, body, spec, code, outcome);
@@ -184,7 +187,8 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
         job,
         charge,
         job_fault: fault.map(|(body, job)| shown(&job_reply::unusable(body, job))),
-        message: told(reply, message),
+        message: told(reply, words.clone()),
+        words: words.unwrap_or_default(),
         answer: json.filter(|_| (200..300).contains(&reply.status)),
     }
 }
@@ -354,32 +358,6 @@ pub fn calls_itself_a_failure(answer: &Value) -> bool {
 fn server_clock(date: &str) -> Option<i64> {
     let since = httpdate::parse_http_date(date.trim()).ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_micros()).ok()
-}
-
-/// The message of a reply. A 401 names the other form of the key's header, because the description does not say which
-/// one applies.
-fn told(reply: &Reply, message: Option<String>) -> String {
-    let told = message.map_or_else(|| described(reply), |message| shown(&message));
-    match reply.status {
-        401 => {
-            format!("{told} (the key can be sent in the other header: [service] auth = \"bearer\" or \"x-api-key\")")
-        }
-        _ => told,
-    }
-}
-
-fn described(reply: &Reply) -> String {
-    if let Some(fault) = &reply.undecoded {
-        return fault.clone();
-    }
-    if let Some(location) = &reply.location {
-        return format!("a redirect to {location}");
-    }
-    match (reply.status, &reply.body) {
-        (_, None) => "the body of the reply was cut off, stalled or too long".to_owned(),
-        (200..300, Some(_)) => "the reply is not an answer in a known format".to_owned(),
-        (status, Some(_)) => format!("HTTP {status} without a message"),
-    }
 }
 
 /// Text from the service, made safe to print and limited in length, for messages, outputs and the ledger.

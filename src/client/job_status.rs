@@ -69,7 +69,7 @@ pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNe
         (JobWord::Open, result) => JobNews::Open { result },
         (JobWord::Failed, result) => {
             let code = ERROR_CODES.iter().find_map(|at| json_pointer::at(body, at)?.as_str());
-            let told = message(Some(body), None).unwrap_or_default();
+            let told = message(reply, Some(body)).unwrap_or_default();
             let shown = |text: &str| printable_cut(text, TEXT_CHARACTERS_MAX);
             JobNews::Failed { result, code: code.map(shown), message: shown(&told) }
         }

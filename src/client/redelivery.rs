@@ -119,7 +119,7 @@ pub fn redelivered(exchange: &Exchange, now: SystemTime) -> Redelivered {
         503 if wait().is_some() => Redelivered::PushedBack { wait: wait() },
         200..300 | 500.. => Redelivered::Unavailable { message: format!("HTTP {status}") },
         _ => {
-            let told = message(json.as_deref(), reply.body.as_deref()).unwrap_or_default();
+            let told = message(reply, json.as_deref()).unwrap_or_default();
             Redelivered::Refused { status, message: printable_cut(told.trim(), TEXT_CHARACTERS_MAX) }
         }
     }

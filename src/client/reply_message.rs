@@ -1,6 +1,7 @@
 //! What a reply that is not an answer says, for people: the message of its body in any of the known formats, or its plain
 //! text. Nothing is decided by it.
 
+use super::transport::Reply;
 use crate::model::json_pointer;
 use serde_json::Value;
 
@@ -9,8 +10,38 @@ const POINTERS: [&str; 5] = ["/error/message", "/message", "/detail", "/error_de
 /// The most entries of a list of errors that are shown.
 const ERRORS_MAX: usize = 3;
 
-/// The message of a reply, not yet made safe to print.
-pub(super) fn message(json: Option<&Value>, body: Option<&[u8]>) -> Option<String> {
+/// The words of a reply, not yet made safe to print. Those of a redirect are where it leads.
+pub(super) fn message(reply: &Reply, json: Option<&Value>) -> Option<String> {
+    match &reply.location {
+        Some(location) => Some(format!("a redirect to {location}")),
+        None => said(json, reply.body.as_deref()),
+    }
+}
+
+/// What a message says about a reply, with these words of it. A 401 names the other form of the key's header, because the
+/// description does not say which one applies.
+pub(super) fn told(reply: &Reply, words: Option<String>) -> String {
+    let told = words.unwrap_or_else(|| described(reply));
+    match reply.status {
+        401 => {
+            format!("{told} (the key can be sent in the other header: [service] auth = \"bearer\" or \"x-api-key\")")
+        }
+        _ => told,
+    }
+}
+
+fn described(reply: &Reply) -> String {
+    if let Some(fault) = &reply.undecoded {
+        return fault.clone();
+    }
+    match (reply.status, &reply.body) {
+        (_, None) => "the body of the reply was cut off, stalled or too long".to_owned(),
+        (200..300, Some(_)) => "the reply is not an answer in a known format".to_owned(),
+        (status, Some(_)) => format!("HTTP {status} without a message"),
+    }
+}
+
+fn said(json: Option<&Value>, body: Option<&[u8]>) -> Option<String> {
     match json {
         Some(Value::String(text)) => Some(text.clone()),
         Some(json) => of_json(json),
@@ -85,7 +116,7 @@ mod tests {
     use serde_json::json;
 
     fn of(json: Value) -> String {
-        message(Some(&json), None).unwrap_or_default()
+        said(Some(&json), None).unwrap_or_default()
     }
 
     #[test]
@@ -111,7 +142,7 @@ mod tests {
 
     #[test]
     fn plain_text_is_a_message_and_of_a_web_page_only_the_title() {
-        let text = |body: &[u8]| message(None, Some(body));
+        let text = |body: &[u8]| said(None, Some(body));
         assert_eq!(text(b" upstream timed out \n").as_deref(), Some("upstream timed out"));
         let page = b"\xef\xbb\xbf<!doctype html><HTML><Title lang=en> Just a\n moment </TITLE><h1>x</h1>";
         assert_eq!(text(page).as_deref(), Some("Just a moment"));

@@ -58,6 +58,8 @@ pub struct Settlement {
     pub before: Account,
     /// No request is sent before this time.
     pub pause_until_us: Option<i64>,
+    /// No request of its check is sent before this time.
+    pub check_pause_until_us: Option<i64>,
     /// This request is not repeated before this time.
     pub not_before_us: Option<i64>,
     /// The service's clock minus ours, if the reply states the time.
@@ -131,6 +133,7 @@ impl Ledger {
     pub async fn lift_pause(&self) -> Result<(), LedgerError> {
         self.write(|store| {
             (store.sums.paused_until_us, store.sums.paused_at_us) = (None, None);
+            store.sums.paused_checks.clear();
             Ok(())
         })
         .await
@@ -261,6 +264,11 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
         store.conn.prepare_cached(sql)?.execute(params![row.id, settlement.not_before_us])?;
     }
     store.sums.pause(settlement.pause_until_us, settlement.now_us);
+    match settlement.check_pause_until_us {
+        Some(until_us) => drop(store.sums.paused_checks.insert(settlement.check.clone(), until_us)),
+        None if step.state == State::Answered => drop(store.sums.paused_checks.remove(&settlement.check)),
+        None => {}
+    }
     store.sums.server_offset_us = settlement.server_offset_us.or(store.sums.server_offset_us);
     let charged = if let Hold::Charge(charge) = step.hold { charge } else { Credits::ZERO };
     let so_far = if let Hold::Raise(so_far) = step.hold { so_far } else { Credits::ZERO };

@@ -75,6 +75,9 @@ pub struct Sums {
     /// When that pause was set, by this machine's clock.
     #[serde(default)]
     pub paused_at_us: Option<i64>,
+    /// Checks that are limited alone, and until when nothing of them is sent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub paused_checks: BTreeMap<String, i64>,
     /// The service's clock minus this machine's, in microseconds, as last seen.
     pub server_offset_us: Option<i64>,
     /// When the last ask was accounted for.

@@ -12,6 +12,8 @@ pub(super) enum RowTreatment {
     Status(u16),
     /// 200 with an empty body.
     Empty,
+    /// An answer without its last character.
+    Broken,
     /// An answer with a byte that is not UTF-8.
     BadUtf8,
     /// An answer with half a surrogate pair.
@@ -29,8 +31,9 @@ pub(super) enum RowTreatment {
 /// The statuses that a row can get permanently.
 const STATUSES: [u16; 10] = [301, 303, 307, 401, 402, 403, 404, 405, 409, 500];
 
-const WORDS: [(&str, RowTreatment); 7] = [
+const WORDS: [(&str, RowTreatment); 8] = [
     ("empty", RowTreatment::Empty),
+    ("broken", RowTreatment::Broken),
     ("bad_utf8", RowTreatment::BadUtf8),
     ("surrogate", RowTreatment::Surrogate),
     ("nan", RowTreatment::Nan),

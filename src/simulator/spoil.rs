@@ -47,6 +47,11 @@ pub(super) fn duplicate_names(answer: &Value) -> Reply {
 pub(super) fn row(row: RowTreatment, mut answer: Value) -> Reply {
     match row {
         RowTreatment::Empty => Reply::bytes(200, Vec::new()),
+        RowTreatment::Broken => {
+            let mut text = answer.to_string();
+            text.pop();
+            Reply::bytes(200, text.into_bytes())
+        }
         RowTreatment::BadUtf8 => after_the_brace(&answer, b"\"note\":\"caf\xe9\","),
         RowTreatment::Surrogate => after_the_brace(&answer, br#""note":"Li \ud83d","#),
         RowTreatment::Nan => after_the_brace(&answer, br#""score":NaN,"#),

@@ -86,7 +86,8 @@ impl SendLoop {
         } else {
             one.request
         };
-        if attempted.is_not_read() {
+        // What an earlier run could not read either says nothing about the others.
+        if attempted.is_not_read() && !one.is_of_earlier_run {
             if self.watch.not_read(&unread(one, attempted)) {
                 self.health.not_read();
             }
@@ -136,7 +137,7 @@ impl SendLoop {
             }
             Next::LeftForLater(one) => {
                 if attempted.is_conflict() {
-                    self.lasting_conflicts.add(&one.check, &attempted.code, &attempted.message);
+                    self.lasting_conflicts.add(&one.check, &attempted.code, &attempted.words);
                 }
                 if attempted.may_be_of_another() {
                     self.watch.left(&unread(&one, attempted));
@@ -198,11 +199,11 @@ impl SendLoop {
         self.fails(one);
         // Repeated requests end one after the other, so that they follow each other says nothing.
         let is_kept = attempted.outcome == Outcome::CachedFailure && one.is_repeat;
-        let Attempted { same_refusals, message, .. } = attempted;
+        let Attempted { same_refusals, words, .. } = attempted;
         let (guards, watch) = (&self.context.campaign.guards, &mut self.watch);
         self.stops.extend(match is_kept {
             true => watch.failed_alone(guards),
-            false => watch.refused(&one.check, same_refusals, message, guards),
+            false => watch.refused(&one.check, same_refusals, words, guards),
         });
     }
 
@@ -280,12 +281,9 @@ impl SendLoop {
         // answers requests of the check.
         let answers = self.context.ledger.sums().was_answered(&one.check);
         let (guards, watch) = (&self.context.campaign.guards, &mut self.watch);
-        let Attempted { same_refusals, message, .. } = attempted;
-        let stop = if answers {
-            watch.failed_alone(guards)
-        } else {
-            watch.refused(&one.check, same_refusals, message, guards)
-        };
+        let Attempted { same_refusals, words, .. } = attempted;
+        let stop =
+            if answers { watch.failed_alone(guards) } else { watch.refused(&one.check, same_refusals, words, guards) };
         self.stops.extend(stop);
         Ok(())
     }
@@ -304,7 +302,7 @@ impl SendLoop {
 
 /// A reply that is not the service's, or cannot be read.
 fn unread<'a>(one: &'a Candidate, attempted: &'a Attempted) -> Unread<'a> {
-    let Attempted { http_status: status, message: said, .. } = attempted;
+    let Attempted { http_status: status, words: said, .. } = attempted;
     let is_paid = status.is_some_and(|status| status < 300);
     Unread { request: one.request, check: &one.check, status: *status, said, is_paid }
 }

@@ -85,6 +85,8 @@ pub struct Attempted {
     /// The service's code, if the reply has one.
     pub code: String,
     pub message: String,
+    /// The words of the reply itself.
+    pub words: String,
     /// Its document was uploaded just before.
     pub uploaded: bool,
     /// Whether the reply is simulated, if it came from the wrong side: the simulator instead of the service, or the
@@ -249,6 +251,7 @@ impl Sent {
             remaining: None,
             before: self.before,
             pause_until_us: None,
+            check_pause_until_us: None,
             not_before_us: None,
             server_offset_us: None,
         }
@@ -309,10 +312,8 @@ async fn settle(
         remaining: classified.remaining,
         // Capped, because a wrong time from the service must not pause the campaign indefinitely.
         pause_until_us: of_all.map(|pause| now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX)))),
-        not_before_us: classified
-            .repeat_after
-            .or(of_check)
-            .map(|wait| now_us.saturating_add(micros(wait.min(PAUSE_KEPT_MAX)))),
+        check_pause_until_us: of_check.map(|pause| now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX)))),
+        not_before_us: classified.repeat_after.map(|wait| now_us.saturating_add(micros(wait.min(PAUSE_KEPT_MAX)))),
         server_offset_us: classified.server_now_us.map(|server| server - now_us),
         ..sent.settlement(classified.outcome, &context.clock)
     };
@@ -368,6 +369,7 @@ async fn settle(
         same_refusals: format!("HTTP {} {same_code}", classified.http_status.unwrap_or_default()),
         code,
         message: classified.message,
+        words: classified.words,
         uploaded: sent.uploaded,
         other_side,
     })))

@@ -64,6 +64,14 @@ impl CheckPauses {
         (of_check.answers, of_check.refused, of_check.pause) = (of_check.answers + 1, None, None);
     }
 
+    /// Goes on with a pause of the check that an earlier run began.
+    pub fn resume(&self, check: &str, left: Duration) {
+        let mut pauses = self.lock();
+        let of_check = pauses.by_check.entry(check.to_owned()).or_default();
+        of_check.refused = Some(0);
+        of_check.pause = Some(OwnPause { length: left, until: Instant::now() + left, is_probed: false });
+    }
+
     /// Decides who waits after a push-back of this length. One that is longer than `wait_max` would end the run if all
     /// had to wait.
     pub fn refused(&self, check: &str, stated: Duration, wait_max: Duration) -> Waits {

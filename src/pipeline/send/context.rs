@@ -86,6 +86,8 @@ pub struct Candidate {
     pub attempts: u32,
     /// It may have been charged, and its price is held.
     pub in_doubt: bool,
+    /// An earlier run sent it.
+    pub is_of_earlier_run: bool,
     /// It was sent before.
     pub is_repeat: bool,
     /// The change of [`Schedule::lead`](super::schedule::Schedule) by its last turn, to take it back.
@@ -118,6 +120,7 @@ impl Candidate {
             check,
             attempts: 0,
             in_doubt: false,
+            is_of_earlier_run: false,
             is_repeat: false,
             turn: 0,
             was_refused_alone: false,
@@ -134,6 +137,6 @@ impl Candidate {
 
     /// A request that was sent by an earlier run.
     pub fn again(request: RequestId, check: String, in_doubt: bool) -> Candidate {
-        Candidate { in_doubt, is_repeat: true, ..Candidate::new(request, check) }
+        Candidate { in_doubt, is_of_earlier_run: true, is_repeat: true, ..Candidate::new(request, check) }
     }
 }

@@ -49,6 +49,13 @@ pub fn long_pause(sums: &Sums, now_us: i64) -> Option<Stop> {
     (left(until_us, now_us) > PUSH_BACK_MAX).then_some(Stop::PushedBack { until_us })
 }
 
+/// The checks that an earlier run found limited alone, and how long their pauses last. One that ends later than any
+/// recorded pause can is from another clock.
+pub fn paused_checks(sums: &Sums, now_us: i64) -> impl Iterator<Item = (&String, i64, Duration)> {
+    let pauses = sums.paused_checks.iter().map(move |(check, until_us)| (check, *until_us, left(*until_us, now_us)));
+    pauses.filter(|(.., left)| !left.is_zero() && *left <= PAUSE_KEPT_MAX)
+}
+
 fn left(until_us: i64, now_us: i64) -> Duration {
     Duration::from_micros(u64::try_from(until_us.saturating_sub(now_us)).unwrap_or_default())
 }
@@ -89,7 +96,8 @@ impl EarlierStop {
     /// clock may be wrong.
     pub async fn pause(self, context: &RunContext) -> Result<Option<Stop>, Error> {
         let (sums, now_us) = (context.ledger.sums(), context.clock.now_us());
-        if sums.paused_until_us.is_none() || planted(Bug::PauseOfThisRun) {
+        let is_paused = sums.paused_until_us.is_some() || !sums.paused_checks.is_empty();
+        if !is_paused || planted(Bug::PauseOfThisRun) {
             return Ok(None);
         }
         if self.lift_pause || is_foreign(&sums, now_us) {

@@ -47,7 +47,9 @@ use attempt::{AttemptEnd, attempt};
 use channels::record_signal;
 pub use channels::{Draining, Progress, RunChannels, SendEnd, Signal, Wait};
 use context::{Candidate, RunContext};
+use earlier_stop::paused_checks;
 use follow::Following;
+use gate::PUSH_BACK_MAX;
 use guards::GuardState;
 use health::Health;
 use latencies::RateMeter;
@@ -120,6 +122,15 @@ impl SendLoop {
         if sums.new_wait && sums.in_state(State::InDoubt) > 0 {
             queue.put_doubts_first();
         }
+        let mut left_out = Vec::new();
+        for (check, until_us, left) in paused_checks(&sums, context.clock.now_us()) {
+            if left <= PUSH_BACK_MAX {
+                context.check_pauses.resume(check, left);
+            } else {
+                queue.leave_out(check);
+                left_out.push(Stop::CheckPaused { check: check.clone(), until_us: Some(until_us) });
+            }
+        }
         let limits = context.checks.iter().map(|(name, check)| (name, check.limit));
         let limits = Limits::new(limits, |check| queue.sent_in_last_hour(check, context.clock.now_us()))?;
         Ok(SendLoop {
@@ -134,7 +145,7 @@ impl SendLoop {
             watch: GuardState::default(),
             attempts_under_way: JoinSet::new(),
             aside: Vec::new(),
-            left_out: Vec::new(),
+            left_out,
             stops: Vec::new(),
             retry,
             health: Health::default(),

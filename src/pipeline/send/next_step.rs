@@ -75,7 +75,9 @@ impl Attempted {
 
     /// The same, if it cannot be excluded: firewalls refuse in JSON, too.
     pub fn may_be_of_another(&self) -> bool {
-        self.is_of_another() || self.outcome == Outcome::Unauthorised && self.author == Author::Unclear
+        let is_unclear = self.outcome == Outcome::Unauthorised && self.author == Author::Unclear;
+        // The service may keep its own refusal under the key.
+        self.is_of_another() || is_unclear && !self.is_tried_in_several_runs()
     }
 
     /// Whether the service is still processing the request.
@@ -115,9 +117,11 @@ impl Attempted {
 
     /// Whether the service said in every attempt of several runs that it failed without a charge.
     pub fn fails_for_good(&self) -> bool {
-        self.outcome == Outcome::Uncharged
-            && self.settled.state == State::Planned
-            && self.settled.attempts >= 3 * ATTEMPTS_MAX
+        self.outcome == Outcome::Uncharged && self.settled.state == State::Planned && self.is_tried_in_several_runs()
+    }
+
+    fn is_tried_in_several_runs(&self) -> bool {
+        self.settled.attempts >= 3 * ATTEMPTS_MAX
     }
 
     /// Whether a new key is allowed: the refusal repeated under one key, and every attempt under it is proven

@@ -38,6 +38,7 @@ pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> At
         same_refusals: String::new(),
         code: String::new(),
         message: String::new(),
+        words: String::new(),
         uploaded: false,
         other_side: None,
     }

@@ -186,7 +186,7 @@ fn rows(rng: &mut Rng) -> String {
         "405",
         "409",
         "500",
-        "empty",
+        "broken",
         "bad_utf8",
         "surrogate",
         "nan",

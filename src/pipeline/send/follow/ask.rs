@@ -53,6 +53,8 @@ pub struct Asked {
     /// The service asks for a pause that is longer than a run waits.
     pub pushed_back: Option<Duration>,
     pub message: String,
+    /// The words of the reply itself.
+    pub words: String,
 }
 
 /// Asks for a job and records what the service says.
@@ -149,6 +151,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
             _ => None,
         },
         message: classified.message,
+        words: classified.words,
     })
 }
 

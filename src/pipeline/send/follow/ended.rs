@@ -109,7 +109,7 @@ impl SendLoop {
     fn unclear(&mut self, job: &DueJob, asked: &Asked) {
         self.following.heard.anything = true;
         if asked.is_not_read {
-            let (request, status, said) = (job.request, asked.http_status, asked.message.as_str());
+            let (request, status, said) = (job.request, asked.http_status, asked.words.as_str());
             // A question about a job is free.
             if self.watch.not_read(&Unread { request, check: &job.check, status, said, is_paid: false }) {
                 self.health.not_read();
