@@ -125,10 +125,11 @@ impl Schedule {
         self.postponed.keys().next().map(|(due, _)| *due)
     }
 
-    /// Moves postponed requests that are due now behind those that were due before.
+    /// Moves postponed requests that are due now behind the others of their kind.
     pub fn wake(&mut self, now: Instant) {
         while let Some(first) = self.postponed.first_entry().filter(|first| first.key().0 <= now) {
-            self.due.push_back(first.remove());
+            let one = first.remove();
+            if one.is_repeat { self.due.push_back(one) } else { self.new.push_back(one) }
         }
     }
 
