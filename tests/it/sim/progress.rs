@@ -16,8 +16,10 @@ pub struct Standing {
     pub settled: u64,
     /// Requests without an attempt in doubt.
     pub planned: u64,
-    /// Keys of all unsettled requests.
-    open: Vec<String>,
+    /// Keys of all unsettled requests, with their checks.
+    open: Vec<(String, String)>,
+    /// The checks of answered requests.
+    answered: HashSet<String>,
     /// The keys of requests that have an attempt, including one that was never sent.
     pub tried: HashSet<String>,
 }
@@ -25,7 +27,7 @@ pub struct Standing {
 /// Reads it. Empty where there is no ledger yet.
 pub fn standing(ledger: Option<&Connection>) -> Standing {
     let mut standing = Standing::default();
-    let sql = "SELECT state, coalesce(key, first_key), attempts FROM request ORDER BY id";
+    let sql = "SELECT state, coalesce(key, first_key), attempts, check_name FROM request ORDER BY id";
     let Some(mut select) = ledger.and_then(|ledger| ledger.prepare(sql).ok()) else { return standing };
     let mut rows = select.query([]).expect("the ledger's requests");
     while let Some(row) = rows.next().expect("a row") {
@@ -34,11 +36,15 @@ pub fn standing(ledger: Option<&Connection>) -> Standing {
         if row.get::<_, i64>(2).expect("a count") > 0 {
             standing.tried.insert(key.to_string());
         }
+        let check: String = row.get(3).expect("a name");
         standing.planned += u64::from(state == State::Planned);
+        if state == State::Answered {
+            standing.answered.insert(check.clone());
+        }
         match state {
             // A job is finished by the service alone.
             State::Answered | State::Failed | State::Quarantined | State::Submitted => standing.settled += 1,
-            _ => standing.open.push(key.to_string()),
+            _ => standing.open.push((key.to_string(), check)),
         }
     }
     standing
@@ -56,10 +62,25 @@ pub fn neglected(before: &Standing, after: &Standing, wire: &[Message]) -> Optio
         return None;
     }
     let sent: HashSet<&str> = wire.iter().filter(|one| one.submit).map(|one| one.key.as_str()).collect();
-    let left: Vec<&String> = after.open.iter().filter(|key| !sent.contains(key.as_str())).collect();
+    let left: Vec<&String> = after.open.iter().map(|(key, _)| key).filter(|key| !sent.contains(key.as_str())).collect();
     let first = left.first()?;
     Some(format!("I19: with a service that is well nothing was settled, and {} were not sent, as {first}", left.len()))
 }
+
+/// An answer that cannot be read fails its row once it is repeated, if the check is answered for others. `before` is the
+/// state of the requests at the start of the life.
+pub fn unread_again(before: &Standing, life: &[Message]) -> Option<String> {
+    let unread = |key: &str| {
+        let of_key = life.iter().filter(|one| one.submit && one.key == key);
+        of_key.filter(|one| matches!(one.reply, Some((200, _))) && one.said.damaged).count()
+    };
+    let answered = before.open.iter().filter(|(_, check)| before.answered.contains(check));
+    let (count, key) = answered.map(|(key, _)| (unread(key), key)).max()?;
+    (count > UNREAD_MAX).then(|| format!("I19: {count} replies to {key} could not be read, and it goes on"))
+}
+
+/// Two that cannot be read show that the next is no different. One more may follow a crash or a lost balance.
+const UNREAD_MAX: usize = 3;
 
 /// A stop that asks a person to decide. Rows that cannot be mapped are counted again by each run, and cost nothing.
 pub fn asks_a_person(stop: &Stop) -> bool {

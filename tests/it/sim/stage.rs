@@ -8,7 +8,7 @@ use super::{
     life::{Crash, Edit, Life},
     oddities::{Oddity, is_played},
     onlooker::Onlooker,
-    progress::{REFUSED_MIN, asks_a_person, held_up, miscounted, refused_requests, stalled},
+    progress::{REFUSED_MIN, asks_a_person, held_up, miscounted, refused_requests, stalled, unread_again},
     script::Script,
     wire::{Message, Wire},
 };
@@ -225,7 +225,8 @@ impl Stage {
                 };
                 self.named = report.stops.iter().any(names);
                 let refused = self.wire.refused();
-                let seen = [miscounted(&report, number, lately, &refused), held_up(&before, earlier, &refused, lately)];
+                let held_up = held_up(&before, earlier, &refused, lately);
+                let seen = [miscounted(&report, number, lately, &refused), held_up, unread_again(&before, lately)];
                 for fault in seen.into_iter().flatten().filter(|_| is_played(Oddity::Progress)) {
                     self.audit.fault(format!("life {number}: {fault}"));
                 }

@@ -16,6 +16,8 @@ const CHARGE_MAX: f64 = 10_000.0;
 pub struct Said {
     /// Whether it is a complete JSON object that looks like the service's.
     pub json: bool,
+    /// Whether it is complete and begins as JSON, but is none.
+    pub damaged: bool,
     /// The charge, if a readable one is stated.
     pub charge: Option<u64>,
     /// The place of the charge holds something that is not a charge.
@@ -32,13 +34,16 @@ pub struct Said {
 
 /// Reads a complete body.
 pub fn said(body: &[u8]) -> Said {
-    let Ok(json @ Value::Object(_)) = serde_json::from_slice(body) else { return Said::default() };
+    let Ok(json @ Value::Object(_)) = serde_json::from_slice(body) else {
+        return Said { damaged: body.starts_with(b"{"), ..Said::default() };
+    };
     let first = |places: &[&str]| places.iter().find_map(|place| json.pointer(place));
     let charge = first(&["/creditsUsed", "/meta/creditsUsed", "/meta/credits_spent", "/billing/charged"]);
     let balances =
         ["/remainingCredits", "/meta/remainingCredits", "/billing/left", "/available_credits", "/Result/credits"];
     let read = charge.and_then(amount).filter(|charge| (0.0..=CHARGE_MAX).contains(charge));
     Said {
+        damaged: false,
         json: ["success", "meta", "requestId", "results"].iter().any(|name| json.get(name).is_some()),
         charge: read.map(|charge| charge.ceil() as u64),
         odd: charge.is_some() && read.is_none(),
