@@ -91,8 +91,9 @@ pub enum LedgerError {
         "the ledger {} is missing commits ({lost}): its log ledger.sqlite-wal was removed, or the ledger is an older \
          copy. The missing commits are receipts. Put the log back, or restore the newest ledger.sqlite and \
          ledger.sqlite-wal together. If there is nothing newer, --accept-older-ledger continues with the receipts that \
-         are left. Requests in the missing commits are sent again under the same keys: this is free for 72 hours after \
-         they were first sent (adverse media 48), and may be charged again after that. --max-credits counts only the \
+         are left. Requests in the missing commits are sent again under the same keys. For 72 hours after they were \
+         first sent (adverse media 48) this is free, unless a document has to be uploaded again; later they may be \
+         charged again. --max-credits counts only the \
          receipts that are left. --new-ledger sets the ledger aside and starts with no receipts: it may pay for \
          everything again", .path.display()
     )]

@@ -141,6 +141,11 @@ impl Reading {
         identity::ledger_id(&self.conn)
     }
 
+    /// The number of its commits.
+    pub fn commits(&self) -> Result<u64, LedgerError> {
+        Ok(self.conn.query_row("SELECT commits FROM campaign", [], |row| row.amount(0))?)
+    }
+
     pub fn sums(&self) -> Result<Sums, LedgerError> {
         read_sums(&self.conn)
     }

@@ -12,7 +12,7 @@ use super::{
         out_folder::claim,
         read_file,
         recorded::campaign_of,
-        remains::set_aside_unknown,
+        remains::{refuse_older, set_aside_unknown},
         rules::{compile_rules, use_rules},
     },
     intake::{IntakeProgress, notes::Notes},
@@ -171,6 +171,9 @@ impl Collection {
         let campaign = Arc::clone(&self.campaign);
         compile_rules(&campaign)?;
         let now_us = campaign.clock.now_us();
+        if let Some(ledger) = Reading::find(&campaign.ledger)? {
+            refuse_older(&campaign, &ledger)?;
+        }
         let open = if campaign.accept_older_ledger { Ledger::open_older } else { Ledger::open };
         let ledger = Arc::new(open(&campaign.ledger, &self.identity, campaign.commit_mode, now_us)?);
         ledger.note_service(self.identity.origin.clone(), now_us).await?;

@@ -55,9 +55,20 @@ pub struct Manifest {
     /// The number of further images.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub images_unlisted: u64,
+    /// The ledger that it was written from, as it was then. An export and a manifest of an older release have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerMark>,
     /// What an export was limited to. Its parts have only these rows; the totals are those of the campaign.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selected: Option<Selected>,
+}
+
+/// A ledger at a moment. One with the same id and fewer commits is an older copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerMark {
+    pub id: String,
+    /// The number of its commits.
+    pub commits: u64,
 }
 
 /// The limits of an export. Without any, it has every row.

@@ -63,7 +63,9 @@ pub use folder::{
 };
 pub use images::{ImageFile, ImageOutput, image_files, listed, write_image};
 pub use jsonl_rows::JsonlRows;
-pub use manifest::{ColumnType, Dataset, DatasetKind, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part, Selected};
+pub use manifest::{
+    ColumnType, Dataset, DatasetKind, LedgerMark, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part, Selected,
+};
 pub use new_file::{create_folder, sync_folder};
 pub use published::{PublishedFolder, jsonl_cells};
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};

@@ -4,7 +4,7 @@
 use super::{Campaign, out_folder::same_folder};
 use crate::{
     error::Error,
-    ledger::{self, Identity, Ledger, Reading},
+    ledger::{self, Identity, Ledger, LedgerError, Reading},
     sink::{self, DatasetKind, Manifest},
 };
 use std::path::{Path, PathBuf};
@@ -95,8 +95,30 @@ pub fn set_aside_unsent(campaign: &Campaign) -> Result<Option<PathBuf>, Error> {
     Ok(Some(folder))
 }
 
-/// `--accept-older-ledger`: if there are results that the older ledger does not know, sets all results aside and
-/// returns the folder they were moved to. The results that the ledger knows are written again from it.
+/// Refuses a ledger that is older than the outputs beside it: they show receipts that it does not have.
+///
+/// # Errors
+/// It has fewer commits than the manifest says, or cannot be read.
+pub fn refuse_older(campaign: &Campaign, ledger: &Reading) -> Result<(), Error> {
+    let made = commits_published(campaign, ledger)?;
+    let left = ledger.commits()?;
+    if campaign.accept_older_ledger || made <= left {
+        return Ok(());
+    }
+    let manifest = campaign.out.join(sink::MANIFEST_NAME);
+    let lost = format!("{made} were made when {} was written, {left} are left", manifest.display());
+    Err(LedgerError::LogLost { path: campaign.ledger.clone(), lost }.into())
+}
+
+/// The commits that a ledger had when its outputs were published; 0 if that is not known.
+fn commits_published(campaign: &Campaign, ledger: &Reading) -> Result<u64, Error> {
+    let mark = Manifest::read(&campaign.out).ok().flatten().and_then(|manifest| manifest.ledger);
+    let id = ledger.ledger_id()?;
+    Ok(mark.filter(|mark| mark.id == id).map_or(0, |mark| mark.commits))
+}
+
+/// `--accept-older-ledger`: if the outputs are newer than the ledger, sets them all aside and returns the folder they
+/// were moved to. The results that the ledger knows are written again from it.
 ///
 /// # Errors
 /// The ledger cannot be read, or something cannot be moved.
@@ -104,8 +126,10 @@ pub fn set_aside_unknown(campaign: &Campaign, ledger: &Ledger) -> Result<Option<
     if !campaign.accept_older_ledger {
         return Ok(None);
     }
-    let known = ledger.reading()?.parts()?.into_iter().map(|part| part.path).collect();
-    if !sink::has_other_results(&campaign.out, &known) {
+    let reading = ledger.reading()?;
+    let known = reading.parts()?.into_iter().map(|part| part.path).collect();
+    let is_newer = commits_published(campaign, &reading)? > reading.commits()?;
+    if !is_newer && !sink::has_other_results(&campaign.out, &known) {
         return Ok(None);
     }
     let folder = new_folder(&campaign.out, &folder_name(campaign))?;
@@ -118,6 +142,11 @@ fn folder_name(campaign: &Campaign) -> String {
 }
 
 fn refuse_usable(campaign: &Campaign, identity: &Identity) -> Result<(), Error> {
+    let is_older = Reading::find(&campaign.ledger)
+        .is_ok_and(|found| found.is_some_and(|ledger| refuse_older(campaign, &ledger).is_err()));
+    if is_older {
+        return Ok(());
+    }
     match Ledger::open(&campaign.ledger, identity, campaign.commit_mode, campaign.clock.now_us()) {
         Err(error) if error.is_loss() => Ok(()),
         // The ledger has no first commit yet, so it never sent anything.

@@ -266,6 +266,7 @@ impl Source<'_> {
             mappings: mappings::totals(self.reading)?,
             images,
             images_unlisted,
+            ledger: None,
             selected,
         })
     }

@@ -26,7 +26,7 @@ use super::{
     campaign::{
         Campaign,
         out_folder::{refuse_inputs_inside, refuse_other_writers},
-        remains::refuse_lost_ledger,
+        remains::{refuse_lost_ledger, refuse_older},
         result_layout::{agreed_uses, check_layouts, with_recorded_types},
         rules::compile_rules,
     },
@@ -82,6 +82,7 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
                 identity.key_secret = reading.identity()?.key_secret;
             }
             reading.agrees(&identity)?;
+            refuse_older(campaign, reading)?;
             agreed_uses(campaign, reading)?;
             reading.sources()?
         }

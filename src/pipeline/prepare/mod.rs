@@ -10,7 +10,7 @@ use super::{
         mappings::{self, ChangedMapping},
         out_folder::{claim, refuse_inputs_inside},
         recorded,
-        remains::{refuse_lost_ledger, set_aside, set_aside_unknown, set_aside_unsent},
+        remains::{refuse_lost_ledger, refuse_older, set_aside, set_aside_unknown, set_aside_unsent},
         result_layout::{agreed_uses, check_layouts, with_recorded_types},
         rules::compile_rules,
     },
@@ -88,8 +88,9 @@ impl Prepared {
         // ledger behind.
         let reading = Reading::find(&campaign.ledger)?;
         let fresh = reading.is_none();
-        if fresh {
-            refuse_lost_ledger(&campaign)?;
+        match &reading {
+            Some(reading) => refuse_older(&campaign, reading)?,
+            None => refuse_lost_ledger(&campaign)?,
         }
         let older = campaign.accept_older_ledger;
         let open = |path: &Path| {

@@ -9,8 +9,8 @@ use crate::{
     model::planted::{Bug, planted},
     pipeline::{failure_file::FailureFile, intake::layout_of},
     sink::{
-        self, CheckTotals, Dataset, DatasetKind, ImageOutput, InputTotals, MANIFEST_VERSION, Manifest, OutputMode,
-        Part, Schema, SnapshotWriter, SourceTotals,
+        self, CheckTotals, Dataset, DatasetKind, ImageOutput, InputTotals, LedgerMark, MANIFEST_VERSION, Manifest,
+        OutputMode, Part, Schema, SnapshotWriter, SourceTotals,
     },
 };
 use std::{collections::BTreeMap, sync::PoisonError};
@@ -97,6 +97,7 @@ impl Publisher {
             mappings: if stage == Stage::Stopped { mappings::totals(reading)? } else { Vec::new() },
             images,
             images_unlisted,
+            ledger: Some(LedgerMark { id: reading.ledger_id()?, commits: reading.commits()? }),
             selected: None,
         })
     }

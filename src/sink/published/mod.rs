@@ -101,6 +101,7 @@ mod tests {
             mappings: Vec::new(),
             images: Vec::new(),
             images_unlisted: 0,
+            ledger: None,
             selected: None,
         }
     }

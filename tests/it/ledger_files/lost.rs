@@ -2,8 +2,11 @@
 //! results.
 
 use super::{charges, finishes, held, killed, out, under_way};
-use crate::{cli::Workspace, support::tables};
-use std::fs;
+use crate::{
+    cli::Workspace,
+    support::{program::Said, tables},
+};
+use std::{fs, path::Path};
 
 #[test]
 fn a_ledger_that_was_killed_and_lost_its_log_is_refused_until_the_log_is_back() {
@@ -128,6 +131,52 @@ fn a_ledger_that_lost_its_log_is_set_aside_by_a_new_one() {
     workspace.run(&["--new-ledger"]).exits(0).says("before-");
     assert_eq!(workspace.service.simulator.stats().double_charges, 0);
     workspace.run(&[]).exits(0).says("complete since");
+}
+
+/// The files of a ledger that a backup has.
+const BACKED_UP: [&str; 2] = ["ledger.sqlite", "ledger.lock"];
+
+/// A finished campaign of 20 rows whose ledger, with its lock file, is an older copy: of the time when this many rows
+/// were answered. The outputs are current.
+fn with_older_copy(answered: &str) -> Workspace {
+    let mut workspace = held(20);
+    workspace.loses_a_ledger = true;
+    workspace.service.answers_all();
+    workspace.run(&["--max-credits", answered, "--price", "aml-screening=1"]).exits(4);
+    let backup = workspace.path().join("backup");
+    fs::create_dir(&backup).unwrap();
+    let copy = |from: &Path, to: &Path| BACKED_UP.map(|name| fs::copy(from.join(name), to.join(name)).unwrap());
+    copy(&out(&workspace), &backup);
+    workspace.run(&[]).exits(0);
+    copy(&backup, &out(&workspace));
+    workspace
+}
+
+#[test]
+fn an_older_copy_of_a_ledger_with_its_lock_file_is_refused_beside_newer_outputs() {
+    for answered in ["19", "12", "1"] {
+        let workspace = with_older_copy(answered);
+        let sent = workspace.service.simulator.stats().requests;
+        for _ in 0..2 {
+            for said in [
+                workspace.run(&[]),
+                workspace.say(&["collect", "out/2026-11"]),
+                Said::of(&mut workspace.production("plan", &[])),
+            ] {
+                said.exits(11).says("were made when").says("older copy").says("--accept-older-ledger");
+            }
+        }
+        assert_eq!(workspace.service.simulator.stats().requests, sent, "nothing is sent");
+        workspace.run(&["--accept-older-ledger"]).exits(0).says("the previous ones are in").says("before-");
+        finishes(&workspace, workspace.run(&[]), 20);
+    }
+}
+
+#[test]
+fn an_older_copy_of_a_ledger_is_set_aside_by_a_new_one() {
+    let workspace = with_older_copy("12");
+    workspace.run(&["--new-ledger"]).exits(0).says("before-");
+    finishes(&workspace, workspace.run(&[]), 20);
 }
 
 #[test]

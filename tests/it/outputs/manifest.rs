@@ -45,6 +45,7 @@ pub fn manifest() -> Manifest {
         declared: Vec::new(),
         images: Vec::new(),
         images_unlisted: 0,
+        ledger: None,
         selected: None,
         mappings: Vec::new(),
     }

@@ -154,6 +154,7 @@ impl Published {
             mappings: Vec::new(),
             images: Vec::new(),
             images_unlisted: 0,
+            ledger: None,
             selected: None,
         };
         manifest.write_atomically(folder).unwrap();
