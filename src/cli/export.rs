@@ -38,6 +38,9 @@ pub struct ExportArgs {
     /// Every row of the input in its order, with verdict, finding and date of each check beside its columns
     #[arg(long)]
     wide: bool,
+    /// Only the replies that could not be read as answers, byte for byte, and a list of them
+    #[arg(long, conflicts_with_all = ["format", "single", "wide", "verdict", "check", "changed_since"])]
+    unreadable: bool,
     /// Only results with these verdicts, such as review,adverse; with --wide, rows with such a result
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',', value_parser = pipeline::verdict_of)]
     verdict: Vec<Verdict>,
@@ -70,7 +73,7 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
             drop(stopping.set(signal.stop()));
         }
     });
-    let (to, is_json) = (args.to.clone(), args.json);
+    let (to, is_json, unreadable) = (args.to.clone(), args.json, args.unreadable);
     let exporting = tokio::task::spawn_blocking(move || {
         let order = ExportOrder {
             place: &place,
@@ -79,6 +82,7 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
             format: args.format,
             single: args.single,
             wide: args.wide,
+            unread: args.unreadable,
             verdicts: args.verdict,
             checks: args.check,
             changed: old.as_deref().map(|old| ChangedSince { old, new: &new, across_modes: args.across_modes }),
@@ -87,7 +91,8 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
     });
     let exported = exporting.await.map_err(Error::from)??;
     listening.abort();
-    for line in lines(&exported, &to) {
+    let lines = if unreadable { unread_lines(&exported, &to) } else { lines(&exported, &to) };
+    for line in lines {
         output.say(&line);
     }
     if is_json {
@@ -130,6 +135,15 @@ fn lines(exported: &Exported, to: &Path) -> Vec<String> {
     }
     lines.push(format!("exported to: {}", to.display()));
     lines
+}
+
+/// What is said about an export of replies that could not be read.
+fn unread_lines(exported: &Exported, to: &Path) -> Vec<String> {
+    if exported.rows == 0 {
+        return vec![format!("the ledger keeps no reply that could not be read; {} has an empty list", to.display())];
+    }
+    let replies = counted(exported.rows, "reply that could not be read", "replies that could not be read");
+    vec![format!("{replies}; they may contain personal data"), format!("exported to: {}", to.display())]
 }
 
 fn fields(exported: &Exported, to: &Path) -> Value {

@@ -1,8 +1,9 @@
-//! Answers as they are recorded: the raw answer, its verdict, and whether it belongs to another request.
+//! Answers as they are recorded: the raw answer, its verdict, and whether it belongs to another request. Also the replies
+//! that could not be read as answers.
 
-use super::{LedgerError, ask_ends::asks_ended, check_sums::AskEnd, datasets, store::Store};
-use crate::model::{Judgement, RequestId, Verdict};
-use rusqlite::params;
+use super::{LedgerError, Reading, ask_ends::asks_ended, check_sums::AskEnd, compression, datasets, store::Store};
+use crate::model::{IdempotencyKey, Judgement, RequestId, Verdict, state::State};
+use rusqlite::{Row, params};
 use uuid::Uuid;
 
 /// A final answer as it is recorded.
@@ -80,4 +81,52 @@ fn is_of_another(store: &Store, request: RequestId, answer: &AnswerRecord) -> Re
     let Some(id) = id else { return Ok(false) };
     let sql = "SELECT 1 FROM request WHERE first_key = ?1 AND id <> ?2 UNION ALL SELECT 1 FROM request WHERE key = ?1 AND id <> ?2";
     Ok(store.conn.prepare_cached(sql)?.exists(params![id.as_bytes(), request.0])?)
+}
+
+/// The last reply to a request that could not be read as an answer.
+pub struct UnreadReply {
+    pub request: RequestId,
+    /// The catalogue's name.
+    pub check: String,
+    /// The state of the request today.
+    pub state: State,
+    pub key: IdempotencyKey,
+    pub http_status: u16,
+    pub received_at_us: i64,
+    pub body: Vec<u8>,
+}
+
+impl Reading {
+    /// The replies that could not be read as answers, in the order of their requests.
+    ///
+    /// # Errors
+    /// The ledger cannot be read, or `each` failed.
+    pub fn unread_replies<E: From<LedgerError>>(
+        &self,
+        mut each: impl FnMut(UnreadReply) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let sql = "SELECT unreadable.request, check_name, state, coalesce(key, first_key), http_status, received_at,
+                          unreadable.body
+                   FROM unreadable JOIN request ON request.id = unreadable.request ORDER BY 1";
+        let mut select = self.conn.prepare(sql).map_err(LedgerError::from)?;
+        let mut rows = select.query([]).map_err(LedgerError::from)?;
+        while let Some(row) = rows.next().map_err(LedgerError::from)? {
+            each(unread_reply(row)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn unread_reply(row: &Row<'_>) -> Result<UnreadReply, LedgerError> {
+    let damaged = |what: &str| LedgerError::Damaged(format!("the {what} of a reply that is kept cannot be read"));
+    let body: Vec<u8> = row.get(6)?;
+    Ok(UnreadReply {
+        request: RequestId(row.get(0)?),
+        check: row.get(1)?,
+        state: State::from_code(row.get(2)?).ok_or_else(|| damaged("state"))?,
+        key: IdempotencyKey::from_slice(&row.get::<_, Vec<u8>>(3)?).ok_or_else(|| damaged("key"))?,
+        http_status: row.get(4)?,
+        received_at_us: row.get(5)?,
+        body: compression::decompress(&body, compression::ANSWER_BYTES_MAX).map_err(|_| damaged("body"))?,
+    })
 }

@@ -62,7 +62,7 @@ mod upgrade;
 mod writer;
 
 pub use activity::{AttemptSpan, ChargeAt, Shared};
-pub use answers::AnswerRecord;
+pub use answers::{AnswerRecord, UnreadReply};
 pub use arm::{ArmOrder, NotArmed};
 pub use aside::{set_aside, set_aside_unsent};
 pub use asks::{AskFate, AskView, RequestView, StoredAnswer};

@@ -54,6 +54,18 @@ const FAILURE: [(&str, Kind, bool); 13] = [
     ("input", Kind::Json, FULL),
 ];
 
+const UNREAD: [(&str, Kind, bool); 9] = [
+    ("request", Kind::Integer, FULL),
+    ("check_name", Kind::Text, FULL),
+    ("idempotency_key", Kind::Text, FULL),
+    ("state", Kind::Text, FULL),
+    ("http_status", Kind::Integer, FULL),
+    ("received_at", Kind::Timestamp, FULL),
+    ("file", Kind::Text, FULL),
+    ("bytes", Kind::Integer, FULL),
+    ("sha256", Kind::Text, FULL),
+];
+
 const PENDING: [(&str, Kind, bool); 7] = [
     ("reason", Kind::Text, FULL),
     ("job_id", Kind::Text, NULL),
@@ -196,6 +208,11 @@ pub fn pending_schema() -> Schema {
 /// The columns of skipped.
 pub fn skipped_schema() -> Schema {
     Schema { columns: columns(&HEAD).chain(columns(&SKIPPED)).collect() }
+}
+
+/// The columns of the list of replies that could not be read as answers.
+pub fn unread_schema() -> Schema {
+    Schema { columns: columns(&UNREAD).collect() }
 }
 
 #[cfg(test)]

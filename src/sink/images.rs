@@ -1,12 +1,9 @@
 //! Images of answers as files: `images/<sha256>.<format>` in the output folder. The name is the digest of the content, so
 //! an image that is already there is not written again.
 
-use super::{
-    SinkError,
-    new_file::{NewFile, create_folder},
-};
+use super::{SinkError, new_file::create_folder, writer::write_file};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fs, io::Write, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 /// The folder of images in an output folder.
 pub(super) const IMAGES: &str = "images";
@@ -45,9 +42,7 @@ pub fn write_image(folder: &Path, sha256: &str, extension: &str, bytes: &[u8]) -
         return Ok(file);
     }
     create_folder(&images)?;
-    let mut new = NewFile::create_new(&path)?;
-    new.write_all(bytes).map_err(|fault| SinkError::Storage { path, step: "writing", fault })?;
-    new.publish().map(|_| file)
+    write_file(&path, bytes).map(|_| file)
 }
 
 /// The images in an output folder by path.

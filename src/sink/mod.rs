@@ -52,6 +52,7 @@ pub use dataset_rows::{
 };
 pub use datasets::{
     AnswerOutput, ResultForm, answers_schema, failures_schema, pending_schema, results_schema, skipped_schema,
+    unread_schema,
 };
 pub use ddl::{Engine, NewTable, create_table};
 pub use empty_part::empty_part;
@@ -73,4 +74,4 @@ pub use spreadsheet_text::harmless;
 pub use table::{Column, Kind, OutputFormat, Schema, TableCell};
 pub use totals::{CheckTotals, InputTotals, MappingTotals, SourceTotals};
 pub use workbook::{CELL_CHARACTERS_MAX, Workbook, WrittenWorkbook};
-pub use writer::{TableWriter, WrittenFile};
+pub use writer::{TableWriter, WrittenFile, write_file};

@@ -7,7 +7,10 @@ use super::{
     new_file::{NewFile, create_folder},
     parquet_rows::ParquetRows,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 /// A table being written. If it is dropped before [`TableWriter::finish`], it leaves nothing behind.
 pub struct TableWriter {
@@ -82,4 +85,15 @@ impl TableWriter {
         let published = file.publish()?;
         Ok(WrittenFile { rows: self.rows, bytes: published.bytes, sha256: published.sha256 })
     }
+}
+
+/// Writes a file that only its owner can read, and that appears complete. No other file may have its name.
+///
+/// # Errors
+/// A storage error, or [`SinkError::NotOurs`] if another file has the name.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<WrittenFile, SinkError> {
+    let mut file = NewFile::create_new(path)?;
+    file.write_all(bytes).map_err(|fault| SinkError::Storage { path: path.to_owned(), step: "writing", fault })?;
+    let published = file.publish()?;
+    Ok(WrittenFile { rows: 0, bytes: published.bytes, sha256: published.sha256 })
 }

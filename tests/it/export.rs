@@ -4,6 +4,7 @@
 mod broken;
 mod forms;
 mod limits;
+mod unreadable;
 mod wide;
 mod workbook;
 

@@ -12,6 +12,7 @@
 //! | `book` | their sheets, and the summary |
 //! | `wide` | the rows of the input, with what is known of each |
 //! | `tally` | the counts of the campaign |
+//! | `unread` | replies that could not be read as answers |
 
 mod book;
 mod datasets;
@@ -22,6 +23,7 @@ mod selection;
 mod standing;
 mod table;
 mod tally;
+mod unread;
 mod wide;
 
 pub use order::{ChangedSince, ExportFormat, ExportOrder, verdict_of};
@@ -113,8 +115,11 @@ pub fn export(order: &ExportOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -
         order,
         form,
     };
-    let exported =
-        if order.wide { source.by_row(&place, interrupted)? } else { source.by_dataset(&place, interrupted)? };
+    let exported = match () {
+        () if order.unread => source.unread(&place, interrupted)?,
+        () if order.wide => source.by_row(&place, interrupted)?,
+        () => source.by_dataset(&place, interrupted)?,
+    };
     match (form.is_file, exported.files.as_slice()) {
         (false, _) => place.end()?,
         (true, [only]) => place.end_with(&only.path)?,

@@ -24,6 +24,8 @@ pub struct ExportOrder<'a> {
     pub single: bool,
     /// The rows of the input, with what is known of each.
     pub wide: bool,
+    /// Only the replies that could not be read as answers, as they came.
+    pub unread: bool,
     /// Only results with these verdicts.
     pub verdicts: Vec<Verdict>,
     /// Only these checks.
@@ -105,7 +107,8 @@ impl<'a> ExportOrder<'a> {
     pub fn of(place: &'a Path, to: &'a Path) -> ExportOrder<'a> {
         let (config, format, changed) = (None, None, None);
         let (verdicts, checks) = (Vec::new(), Vec::new());
-        ExportOrder { place, to, config, format, single: false, wide: false, verdicts, checks, changed }
+        let (single, wide, unread) = (false, false, false);
+        ExportOrder { place, to, config, format, single, wide, unread, verdicts, checks, changed }
     }
 
     /// The form of the export of a campaign that publishes in `own`.
@@ -113,6 +116,9 @@ impl<'a> ExportOrder<'a> {
     /// # Errors
     /// The name, the format and the datasets do not fit together.
     pub fn form(&self, own: OutputFormat) -> Result<Form, Error> {
+        if self.unread {
+            return Ok(Form { format: ExportFormat::Files(FileFormat::Jsonl), is_file: false });
+        }
         let shown = self.to.display();
         let named = ExportFormat::of_name(self.to);
         let format = self.format.or(named).unwrap_or(ExportFormat::Files(own.into()));

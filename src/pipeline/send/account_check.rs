@@ -175,7 +175,7 @@ impl SendLoop {
                 FailureCode::UnreadableAnswer,
                 format!(
                     "expected an answer, found a reply that cannot be read as one (HTTP {status}), twice; it may have \
-                     been charged, and the ledger keeps its bytes"
+                     been charged. `rescreen export --unreadable --to NEW_FOLDER` writes its bytes"
                 ),
             ),
             _ => (
