@@ -223,17 +223,12 @@ pub fn stdout_ended(code: ExitCode) -> ExitCode {
 
 /// One line of data on standard output.
 pub fn to_stdout(line: &str) {
-    line_to_stdout(&printable(line));
+    escaped_to_stdout(&printable(line));
 }
 
 /// The same, with the word that says what it is in colour on a terminal.
 pub fn headed_to_stdout(line: &str) {
-    line_to_stdout(&colour::headed(&printable(line), colour::on_stdout()));
-}
-
-/// A line of data whose parts were escaped before they were coloured.
-pub fn painted_to_stdout(line: &str) {
-    line_to_stdout(line);
+    escaped_to_stdout(&colour::headed(&printable(line), colour::on_stdout()));
 }
 
 /// Several lines of data on standard output. The line breaks of the text are the program's own.
@@ -248,10 +243,11 @@ pub fn bytes_to_stdout(bytes: &[u8]) {
 
 /// JSON on standard output.
 pub fn json_to_stdout(json: &str) {
-    line_to_stdout(&printable_json(json));
+    escaped_to_stdout(&printable_json(json));
 }
 
-fn line_to_stdout(line: &str) {
+/// A line of data whose parts were escaped, and then perhaps coloured.
+pub fn escaped_to_stdout(line: &str) {
     stdout::write(format!("{line}\n").as_bytes());
 }
 

@@ -5,7 +5,7 @@ use super::{
     chosen::{self, Wanted},
     colour::Ink,
     json,
-    output::{painted_to_stdout, to_stderr},
+    output::{escaped_to_stdout, to_stderr},
     table::{self, Cell},
 };
 use clap::Args;
@@ -82,12 +82,12 @@ fn of_folder(args: &ShowArgs, folder: &std::path::Path) -> Result<ExitCode, Erro
         return Ok(ExitCode::Complete);
     }
     let invented = manifest.mode.invented_by().map_or(String::new(), |_| " (invented answers)".to_owned());
-    painted_to_stdout(&format!("{} · {}{invented}", printable(&manifest.campaign), manifest.mode.as_str()));
-    painted_to_stdout(&totals(manifest));
-    table_of(&seen).iter().for_each(|line| painted_to_stdout(line));
+    escaped_to_stdout(&format!("{} · {}{invented}", printable(&manifest.campaign), manifest.mode.as_str()));
+    escaped_to_stdout(&totals(manifest));
+    table_of(&seen).iter().for_each(|line| escaped_to_stdout(line));
     let more = seen.total - seen.rows.len() as u64;
     if more > 0 {
-        painted_to_stdout(&format!("… and {} more; --limit N shows more", grouped(more)));
+        escaped_to_stdout(&format!("… and {} more; --limit N shows more", grouped(more)));
     }
     if manifest.under_way {
         to_stderr(
@@ -191,7 +191,7 @@ fn of_subject(args: &ShowArgs, subject: &str, paths: &[PathBuf]) -> Result<ExitC
         json::print(&json::object(json::Format::Show, ExitCode::Complete, fields));
         return Ok(ExitCode::Complete);
     }
-    painted_to_stdout(&format!(
+    escaped_to_stdout(&format!(
         "{}: {} in {}",
         printable(subject),
         counted(total, "row", "rows"),
@@ -199,19 +199,19 @@ fn of_subject(args: &ShowArgs, subject: &str, paths: &[PathBuf]) -> Result<ExitC
     ));
     let earlier = total - shown.len() as u64;
     if earlier > 0 {
-        painted_to_stdout(&format!("{} earlier; --limit N shows more", grouped(earlier)));
+        escaped_to_stdout(&format!("{} earlier; --limit N shows more", grouped(earlier)));
     }
     let header = ["answered", "campaign", "check", "verdict", "finding"];
     let heads: Vec<Vec<Cell>> = shown.iter().map(head).collect();
     let mut lines = table::lines(&header, &heads, None).into_iter();
-    lines.next().into_iter().for_each(|line| painted_to_stdout(&line));
+    lines.next().into_iter().for_each(|line| escaped_to_stdout(&line));
     for (line, row) in lines.zip(shown) {
-        painted_to_stdout(&line);
+        escaped_to_stdout(&line);
         if let SeenEnd::Failure { message, .. } = &row.end {
-            painted_to_stdout(&format!("    {}", printable(message)));
+            escaped_to_stdout(&format!("    {}", printable(message)));
         }
         for (name, cell) in &row.columns {
-            painted_to_stdout(&format!("    {}  {}", printable(name), printable(&text_of(cell))));
+            escaped_to_stdout(&format!("    {}  {}", printable(name), printable(&text_of(cell))));
         }
     }
     Ok(ExitCode::Complete)

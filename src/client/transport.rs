@@ -206,8 +206,8 @@ async fn in_process(service: &InProcess, request: InProcessRequest) -> Result<Re
     }
 }
 
-/// The reply with its decoded body. The body is left out if it is too long after decoding, or if there is no memory for it
-/// before the deadline: it counts as cut off.
+/// The reply with its decoded body. A body that is too long after decoding, or for which there is no memory before the
+/// deadline, counts as cut off: the reply then has none.
 async fn with_body(
     head: Reply,
     body: Option<Vec<u8>>,

@@ -356,8 +356,8 @@ impl RunReport {
     }
 }
 
-/// The stops without repeated reasons, in their original order. Several requests under way can stop the run for
-/// one reason, each with its own numbers: it is shown once. Each check has its own reason, because each is fixed by itself.
+/// One stop for each reason and check, in their original order. Several requests under way can stop the run for the same
+/// reason with different numbers.
 fn once(stops: Vec<Stop>) -> Vec<Stop> {
     let reason = |stop: &Stop| (std::mem::discriminant(stop), stop.check().map(str::to_owned));
     let mut known = HashSet::new();

@@ -144,7 +144,7 @@ pub fn diff(args: &DiffArgs) -> Result<ExitCode, Error> {
         let fields = as_json::fields(&shown, args.to.as_deref().zip(written));
         json::print(&json::object(json::Format::Diff, code, fields));
     } else {
-        screen::lines(&shown).iter().for_each(|line| output::painted_to_stdout(line));
+        screen::lines(&shown).iter().for_each(|line| output::escaped_to_stdout(line));
     }
     screen::notes(&shown).iter().for_each(|note| output::to_stderr(note));
     if let Some((path, rows)) = args.to.as_deref().zip(written) {

@@ -55,14 +55,24 @@ fn table() -> Vec<(&'static str, Prints)> {
         ("help templates", Data),
         ("doctor --simulate", Data),
         ("doctor --simulate --json", Data),
-        ("credits SERVICE", Data),
-        ("credits SERVICE --json", Data),
+        ("credits -c service.toml", Data),
+        ("credits -c service.toml --json", Data),
         ("listen --help", Data),
         ("retry-webhook --help", Data),
         ("simulate --help", Data),
         ("completions bash", Data),
         ("man pages", Nothing),
     ]
+}
+
+/// A folder where `run` was run. `service.toml` has the rate of that run, so that `credits` does not wait for a slot.
+fn prepared() -> Workspace {
+    let workspace = Workspace::new(12);
+    workspace.run(&[]).exits(0);
+    let url = &workspace.service.url;
+    let service = format!("url = \"{url}\"\nper_minute = 600000\nper_minute_max = 900000\n");
+    workspace.write("service.toml", &format!("campaign = \"2026-11\"\n[service]\n{service}"));
+    workspace
 }
 
 fn command(workspace: &Workspace, line: &str) -> Command {
@@ -77,10 +87,15 @@ fn command(workspace: &Workspace, line: &str) -> Command {
         let service = ["--service", url, "--campaign"];
         words.splice(at..=at, campaign.split_whitespace().chain(service));
     }
-    if let Some(at) = words.iter().position(|word| *word == "SERVICE") {
-        words.splice(at..=at, ["--service", url]);
-    }
     rescreen(workspace.path(), &words)
+}
+
+fn has_no_full_disk() -> bool {
+    let is_missing = !std::path::Path::new("/dev/full").exists();
+    if is_missing {
+        eprintln!("SKIPPED: this system has no /dev/full");
+    }
+    is_missing
 }
 
 fn with_full_disk(command: &mut Command) -> Said {
@@ -105,12 +120,10 @@ fn the_table_has_every_command() {
 
 #[test]
 fn a_full_disk_is_said_with_exit_code_11_by_every_command() {
-    if !std::path::Path::new("/dev/full").exists() {
-        eprintln!("SKIPPED: this system has no /dev/full");
+    if has_no_full_disk() {
         return;
     }
-    let workspace = Workspace::new(12);
-    workspace.run(&[]).exits(0);
+    let workspace = prepared();
     let mut faults = Vec::new();
     for (line, prints) in table() {
         let said = with_full_disk(&mut command(&workspace, line));
@@ -129,8 +142,7 @@ fn a_full_disk_is_said_with_exit_code_11_by_every_command() {
 
 #[test]
 fn a_closed_pipe_is_quiet_for_every_command() {
-    let workspace = Workspace::new(12);
-    workspace.run(&[]).exits(0);
+    let workspace = prepared();
     for (line, _) in table() {
         let said = with_closed_pipe(&mut command(&workspace, line));
         let quiet = !["panicked", "Broken pipe", "standard output"].iter().any(|word| said.stderr.contains(word));
@@ -140,8 +152,7 @@ fn a_closed_pipe_is_quiet_for_every_command() {
 
 #[test]
 fn rows_that_a_full_disk_loses_are_in_the_output_folder_and_in_no_summary_as_complete() {
-    if !std::path::Path::new("/dev/full").exists() {
-        eprintln!("SKIPPED: this system has no /dev/full");
+    if has_no_full_disk() {
         return;
     }
     let workspace = Workspace::new(12);

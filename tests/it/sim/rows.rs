@@ -94,7 +94,9 @@ pub fn wrong(
 /// Whether an answer contradicts itself or the request: a duplicate name, undecodable bytes, a failure, another mode,
 /// another input, another id.
 fn contradicts(raw: &str, answer: &Value, sent: &Value, (production, key): (bool, &str)) -> bool {
-    let mode = ["/mode", "/meta/environment"].iter().find_map(|at| answer.pointer(at)?.as_str());
+    // The description does not say what an environment is. It counts where a sandbox would give an invented answer.
+    let places = if production { &["/mode", "/meta/environment"][..] } else { &["/mode"] };
+    let mode = places.iter().find_map(|at| answer.pointer(at)?.as_str());
     let other_mode = mode.is_some_and(|mode| (mode == "production") != production);
     let echoed = answer["input"].as_object().into_iter().flatten();
     let other_input = echoed.into_iter().any(|(name, value)| sent.get(name).is_some_and(|sent| sent != value));
