@@ -249,7 +249,10 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
         if let Some(failure) = failure.as_mut()
             && outcome == Outcome::CachedFailure
         {
-            failure.message.push_str("; --retry cached_failure sends rows with this code again, under new keys");
+            failure.message.push_str(match step.state {
+                State::Failed => "; --retry cached_failure sends rows with this code again, under new keys",
+                _ => ", but an earlier reply was a success that could not be read, and may have been charged",
+            });
         }
         if let Some(failure) = failure.as_mut().filter(|_| outcome != settlement.outcome) {
             failure.code = FailureCode::Refused;

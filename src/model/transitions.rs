@@ -52,6 +52,8 @@ fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
             Outcome::Unconvincing if standing.unclear > 0 => to(State::Answered, Hold::Charge(charge(standing, None))),
             Outcome::Refused if standing.unproven > 0 => to(State::Quarantined, Hold::Keep),
             Outcome::Refused => to(State::Failed, Hold::Release),
+            // An earlier success under its key could not be read. One of the two is wrong.
+            Outcome::CachedFailure if standing.unclear > 0 => to(State::Quarantined, Hold::Keep),
             // One key is one request, so no earlier attempt was charged either.
             Outcome::CachedFailure => Move { unproven: 0, ..to(State::Failed, Hold::Release) },
             Outcome::NeedsWebhook if standing.unproven == 0 => to(State::Failed, Hold::Release),

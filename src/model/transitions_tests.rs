@@ -272,6 +272,9 @@ fn an_accepted_job_keeps_its_hold_counts_as_unproven_and_moves_when_it_ends_or_a
 fn a_reply_that_needs_a_webhook_fails_the_row_uncharged_unless_an_earlier_attempt_is_in_doubt() {
     assert_eq!(after(Outcome::CachedFailure, 0), (State::Failed, Hold::Release, 0));
     assert_eq!(after(Outcome::CachedFailure, 2), (State::Failed, Hold::Release, 0), "one key is one request");
+    let unread = Standing { unclear: 1, ..standing(State::Armed, 2) };
+    let contradicted = next(&unread, Event::Attempted(Outcome::CachedFailure)).unwrap();
+    assert_eq!((contradicted.state, contradicted.hold), (State::Quarantined, Hold::Keep), "a success came before");
     assert_eq!(after(Outcome::NeedsWebhook, 0), (State::Failed, Hold::Release, 0));
     assert_eq!(after(Outcome::NeedsWebhook, 2), (State::InDoubt, Hold::Keep, 2), "the first may have been charged");
     let failed = next(&standing(State::Armed, 0), Event::Attempted(Outcome::NeedsWebhook)).unwrap();
