@@ -218,6 +218,9 @@ impl Audit {
         let Some(ledger) = self.ledger() else { return };
         let decided = self.books().is_some_and(|books| books.decided > 0);
         self.faults.extend(money::unbooked(wire, &self.script, &ledger, died, (decided, at_the_end)));
+        if at_the_end && !decided {
+            self.faults.extend(money::uploads_unbooked(wire, &self.script, &ledger, died));
+        }
         self.faults.extend(money::absurd(&ledger));
         self.faults.extend(money::charged_for_nothing(wire, &ledger, died));
         self.faults.extend(money::below_the_floor(wire, &self.script, &self.tried));

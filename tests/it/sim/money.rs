@@ -63,6 +63,24 @@ pub fn unbooked(
     faults
 }
 
+/// The charges that steps of uploads state are booked beside those that the last key of each request states. A step does
+/// not name its request, so only the sums can be compared.
+pub fn uploads_unbooked(wire: &[Message], script: &Script, ledger: &Connection, died: &[bool]) -> Option<String> {
+    let stated = |one: &Message| one.said.charge.filter(|_| one.reply.is_some() && !died[one.life]).unwrap_or(0);
+    let is_step = |one: &&Message| matches!(one.step, Step::Announce | Step::Put);
+    let of_uploads: u64 = wire.iter().filter(is_step).map(stated).sum();
+    let booked = booked(ledger);
+    let mut of_keys: HashMap<&str, u64> = HashMap::new();
+    for one in wire.iter().filter(|one| one.submit && booked.contains_key(&one.key)) {
+        let most = of_keys.entry(&one.key).or_default();
+        *most = stated(one).max(*most);
+    }
+    let wanted = of_uploads + of_keys.values().sum::<u64>();
+    let found: u64 = booked.values().map(|one| one.charged + one.held).sum();
+    let is_less = script.production && of_uploads > 0 && found < wanted;
+    is_less.then(|| format!("F5: uploads state {of_uploads} credits; {found} of at least {wanted} are booked"))
+}
+
 /// An answer that calls itself a failure, and that no rule recognises, is requested again before it is final.
 pub fn believed_at_once(wire: &[Message], ledger: &Connection) -> Vec<String> {
     let sql =
@@ -105,10 +123,13 @@ pub fn charged_otherwise(
     [first, second]: [u64; 2],
     wire: &[Message],
 ) -> Vec<String> {
-    let sql = "SELECT first_key FROM request WHERE state = 10 AND attempts = 1
-               AND charged <> CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END AND (charged <> price
-               OR charged < CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END)";
-    let values = (first as i64, second as i64, script.pair[0].name);
+    // Charges of its uploads may come on top.
+    let sql = "SELECT first_key FROM (
+                   SELECT *, CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END AS wanted FROM request
+               ) WHERE state = 10 AND attempts = 1 AND charged <> wanted AND (charged <> price OR charged < wanted)
+               AND NOT (?4 > 0 AND charged > wanted AND (charged - wanted) % ?4 = 0)";
+    let beside = if script.uploads_charge() { UPLOAD_CHARGE as i64 } else { 0 };
+    let values = (first as i64, second as i64, script.pair[0].name, beside);
     let mut select = ledger.prepare(sql).expect("a query");
     let rows = select.query_map(values, |row| row.get::<_, [u8; 16]>(0));
     let contents = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");

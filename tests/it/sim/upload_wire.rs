@@ -49,13 +49,13 @@ impl Trouble {
             OtherHost,
             Header,
             Charge,
-            PlaceOfAnother,
-            PlaceOfAnother,
+            Charge,
+            Charge,
             PlaceOfAnother,
             PlaceOfAnother,
         ];
         const OF_DOCUMENT: [Trouble; 8] =
-            [LostBefore, LostAfter, LostAfter, Status(403), Status(404), Status(500), Status(503), Charge];
+            [LostBefore, LostAfter, Charge, Status(403), Status(404), Status(500), Status(503), Charge];
         let list: &[Trouble] = match step {
             Step::Announce => &OF_ANNOUNCEMENT,
             Step::Put => &OF_DOCUMENT,
@@ -115,6 +115,10 @@ pub async fn spoilt(trouble: Trouble, response: Response<Body>, other: Option<By
             Some(other) => Response::from_parts(parts, Body::from(other)),
             None => Response::from_parts(parts, Body::from(bytes)),
         },
-        Trouble::Charge => answer(500, json!({"creditsUsed": UPLOAD_CHARGE}).to_string()),
+        // At the usual place, and at the one that some campaigns configure.
+        Trouble::Charge => {
+            let charge = json!({"creditsUsed": UPLOAD_CHARGE, "billing": {"charged": UPLOAD_CHARGE}});
+            answer(500, charge.to_string())
+        }
     }
 }
