@@ -52,19 +52,18 @@ pub(super) fn enter(
     if input.available().starts_with(BOM) {
         input.consume(BOM.len());
     }
-    if let Some(format) = wanted {
-        return Ok(format);
+    let format = match (wanted, path.map(extension).as_deref()) {
+        (Some(format), _) => format,
+        (None, Some("csv" | "tsv" | "txt")) => Format::Csv,
+        (None, Some("json" | "jsonl" | "ndjson")) => Format::Jsonl,
+        (None, _) if first_byte(input)? == Some(b'{') => Format::Jsonl,
+        (None, _) => Format::Csv,
+    };
+    // A list may have an object on each line, so that some of its lines would be rows.
+    if format == Format::Jsonl && first_byte(input)? == Some(b'[') {
+        return Err(SourceError::JsonList { source_name: source_name.clone() });
     }
-    match path.map(extension).as_deref() {
-        Some("csv" | "tsv" | "txt") => Ok(Format::Csv),
-        Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
-        Some("json") if first_byte(input)? == Some(b'[') => {
-            Err(SourceError::JsonList { source_name: source_name.clone() })
-        }
-        Some("json") => Ok(Format::Jsonl),
-        _ if first_byte(input)? == Some(b'{') => Ok(Format::Jsonl),
-        _ => Ok(Format::Csv),
-    }
+    Ok(format)
 }
 
 /// The first byte that is not whitespace.

@@ -12,6 +12,7 @@ mod clocks;
 mod codings;
 mod credits;
 mod echoed_key;
+mod field;
 mod files;
 mod folders;
 mod inputs;

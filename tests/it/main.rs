@@ -20,6 +20,7 @@ mod doctor;
 mod export;
 #[cfg(feature = "harness")]
 mod faults;
+mod field;
 mod files;
 mod fuzzed;
 #[cfg(unix)]

@@ -140,6 +140,10 @@ fn the_file_extension_gives_the_format() {
     assert_eq!(open("a.dat", "\n {}\n"), Ok((Format::Jsonl, None)));
     assert_eq!(open("a.dat", "a,b\n"), Ok((Format::Csv, Some(b','))));
     assert!(open("a.json", "\n[{}]").unwrap_err().contains("found a JSON list; `jq -c '.[]'`"));
+    for name in ["a.jsonl", "a.ndjson"] {
+        let list = "[\n{\"no\": \"1\"},\n{\"no\": \"2\"}\n]\n";
+        assert!(open(name, list).unwrap_err().contains("found a JSON list"), "{name}");
+    }
     for (name, advice) in [
         ("a.zip", "convert it to CSV or JSON Lines first"),
         ("a.xls", "save it as .xlsx or as CSV"),

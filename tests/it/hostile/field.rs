@@ -1,0 +1,165 @@
+//! A service that misbehaves as public bug reports about other tools say. It is a program of its own, with its own book of
+//! charges. Skipped with a notice where the cases or Python are not available.
+
+use crate::support::{
+    data::shared,
+    program::{Said, rescreen},
+    tables,
+};
+use rescreen::sink::DatasetKind;
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    net::TcpListener,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+};
+
+/// How the service misbehaves, the book, and what is expected of one run: exit code; results, failures and pending rows.
+/// Each result is charged once, and nothing else is.
+type Case = (&'static str, &'static str, i32, (usize, usize, usize), &'static str);
+
+const CASES: [Case; 35] = [
+    ("bom", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("gzip", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("xgzip", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("deflate", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("fakegzip", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("gziplarge", "h-any/twelve.csv", 0, (12, 0, 0), "10 clear, 2 review"),
+    ("nan", "h-any/twelve.csv", 0, (12, 0, 0), "12 review"),
+    ("nanlarge", "h-any/twelve.csv", 0, (12, 0, 0), "10 clear, 2 review"),
+    ("latin1", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("utf16", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("throttle200", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("matches", "h-any/six.csv", 0, (6, 0, 0), ""),
+    ("portal", "h-any/twelve.csv", 10, (3, 0, 9), "expected an answer from the service, found something else"),
+    (
+        "waf",
+        "h-any/six.csv",
+        10,
+        (3, 0, 3),
+        "3 requests had replies that are not the service's (HTTP 403: \"Attention Required\")",
+    ),
+    ("waf", "h-any/twelve.csv", 10, (3, 0, 9), "(HTTP 403: \"Attention Required\")"),
+    ("redirect301", "h-any/six.csv", 10, (0, 0, 6), "redirects /aml-screening (HTTP 30"),
+    ("redirect307", "h-any/six.csv", 10, (0, 0, 6), "redirects /aml-screening (HTTP 30"),
+    ("retry:0", "h-any/six.csv", 0, (6, 0, 0), ""),
+    ("retry:2", "h-any/six.csv", 0, (6, 0, 0), ""),
+    ("retry:1.5", "h-any/six.csv", 0, (6, 0, 0), ""),
+    ("retry:-1", "h-any/six.csv", 0, (6, 0, 0), ""),
+    ("retry:soon", "h-any/six.csv", 0, (6, 0, 0), ""),
+    ("retry:1|3", "h-any/six.csv", 0, (6, 0, 0), ""),
+    ("retry:999999", "h-any/six.csv", 10, (2, 0, 4), "--lift-pause"),
+    ("skewed", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("cf429", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("cf429json", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("maint503", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("closer", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("cutbody", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("inprogress", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("gateway504", "h-any/twelve.csv", 0, (12, 0, 0), ""),
+    ("lowfunds", "h-any/twelve.csv", 6, (3, 5, 4), "Your credit balance is too low"),
+    ("flaky1", "h-any/unlucky.csv", 8, (3, 0, 1), ""),
+    ("refuse1", "c11-fixed-row/before.csv", 3, (2, 2, 0), "2 of 4 asks failed"),
+];
+
+/// The service. It ends with the test.
+struct BadService {
+    process: Child,
+    url: String,
+}
+
+impl Drop for BadService {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+impl BadService {
+    fn start(program: &Path, mode: &str, log: &Path) -> BadService {
+        // The port is free a moment before the service takes it.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let (port, seconds) = (port.to_string(), "300");
+        let mut command = Command::new("python3");
+        command.arg(program).args([mode, &port]).arg(log).args(["--seconds", seconds]).stderr(Stdio::null());
+        BadService { process: command.spawn().unwrap(), url: format!("http://127.0.0.1:{port}") }
+    }
+
+    /// Waits until it listens.
+    fn is_up(&self) -> bool {
+        let address = self.url.trim_start_matches("http://");
+        (0..200).any(|_| {
+            thread::sleep(std::time::Duration::from_millis(50));
+            std::net::TcpStream::connect(address).is_ok()
+        })
+    }
+}
+
+fn faults(folder: &Path, &(mode, book, code, rows, says): &Case) -> Vec<String> {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("server.jsonl");
+    let service = BadService::start(&folder.join("_tools/badservice.py"), mode, &log);
+    if !service.is_up() {
+        return vec!["the service did not start".to_owned()];
+    }
+    let book = folder.join(book).display().to_string();
+    let campaign = "--campaign field --format jsonl --mode production --yes --max-credits 100 --price aml-screening=1 \
+         --check aml-screening --map name=full_name --map country=country --set entity=0 --id customer_no \
+         --per-minute 6000 --per-minute-max 6000 --in-flight 1";
+    let fixed = ["run", &book, "--service", &service.url];
+    let arguments: Vec<&str> = fixed.into_iter().chain(campaign.split_whitespace()).collect();
+    let said = Said::of(&mut rescreen(place.path(), &arguments));
+    let out = place.path().join("out/field");
+    let count = |kind| tables::lines(&out, kind).len();
+    let found_rows = (count(DatasetKind::Results), count(DatasetKind::Failures), count(DatasetKind::Pending));
+    let mut faults = Vec::new();
+    if (said.code, found_rows) != (code, rows) {
+        faults.push(format!(
+            "found exit {} and {found_rows:?}, expected {code} and {rows:?}: {}",
+            said.code, said.stderr
+        ));
+    }
+    if !said.stderr.contains(says) {
+        faults.push(format!("it does not say `{says}`: {}", said.stderr));
+    }
+    // The service's own book.
+    let lines = fs::read_to_string(&log).unwrap();
+    let requests: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let charged = requests.iter().filter(|request| request["charged"] == true).count();
+    if charged != rows.0 {
+        faults.push(format!("{charged} charges for {} results", rows.0));
+    }
+    let mut bodies: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for request in &requests {
+        if let (Some(key), Some(body)) = (request["key"].as_str(), request["body"].as_str()) {
+            bodies.entry(key).or_default().insert(body);
+        }
+    }
+    if bodies.values().any(|bodies| bodies.len() > 1) {
+        faults.push("one key has two bodies".to_owned());
+    }
+    faults
+}
+
+#[test]
+#[ignore = "make hostile"]
+fn a_service_that_misbehaves_as_reported_charges_each_result_once_and_loses_no_row() {
+    let Some(folder) = shared("field") else { return };
+    if Command::new("python3").arg("--version").output().is_err() {
+        return eprintln!("SKIPPED: python3 is not installed");
+    }
+    let folder = &folder;
+    // Most of the time passes in pauses.
+    let wrong: Vec<String> = thread::scope(|scope| {
+        let runs = CASES.each_ref().map(|case| scope.spawn(move || (case, faults(folder, case))));
+        let ended = runs.into_iter().flat_map(|run| {
+            let (case, found) = run.join().unwrap();
+            found.into_iter().map(move |fault| format!("{} with {}: {fault}", case.0, case.1))
+        });
+        ended.collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
