@@ -94,15 +94,15 @@ async fn a_limit_of_all_checks_pauses_all() {
 #[tokio::test(start_paused = true)]
 async fn more_rows_of_a_limited_check_than_can_wait_are_left_for_a_later_run() {
     let mut world =
-        two_checks(2_000).campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (60_000, 90_000));
+        two_checks(1_200).campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (60_000, 90_000));
     world.paused().stands_between(|path, _| path.ends_with("/adverse-media").then(|| refusal(429, Some("30"))));
     let ran = world.run().await.exits(ExitCode::Service);
-    assert_eq!(ran.results_of("aml-screening").len(), 2_000);
+    assert_eq!(ran.results_of("aml-screening").len(), 1_200);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::CheckPaused { check, .. } if check == "adverse-media"));
     assert_eq!(ran.failures().len(), 0);
     world.paused().works_again();
     tokio::time::sleep(Duration::from_secs(60)).await;
-    world.run().await.exits(ExitCode::Complete).charged(4_000).counts(results(4_000));
+    world.run().await.exits(ExitCode::Complete).charged(2_400).counts(results(2_400));
 }
 
 #[tokio::test(start_paused = true)]
