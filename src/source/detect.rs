@@ -60,7 +60,8 @@ pub(super) fn enter(
         (None, _) => Format::Csv,
     };
     // A list may have an object on each line, so that some of its lines would be rows.
-    if format == Format::Jsonl && first_byte(input)? == Some(b'[') {
+    let is_json = wanted.is_none() && path.map(extension).as_deref() == Some("json");
+    if format == Format::Jsonl && first_byte(input)? == Some(b'[') && (is_json || !first_line_is_whole(input)?) {
         return Err(SourceError::JsonList { source_name: source_name.clone() });
     }
     Ok(format)
@@ -76,6 +77,19 @@ fn first_byte(input: &mut ByteCursor) -> Result<Option<u8>, SourceError> {
         seen = input.available().len();
         if seen > SNIFF_BYTES_MAX || input.extend(None)? != Filled::Bytes {
             return Ok(None);
+        }
+    }
+}
+
+/// Whether the list that the first line begins ends in it. Then the line is a row that is no object.
+fn first_line_is_whole(input: &mut ByteCursor) -> Result<bool, SourceError> {
+    loop {
+        let text = input.available().trim_ascii_start();
+        let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let has_end = line.len() < text.len() || text.len() > SNIFF_BYTES_MAX;
+        let is_whole = line.trim_ascii_end().ends_with(b"]");
+        if has_end || input.extend(None)? != Filled::Bytes {
+            return Ok(is_whole);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::support::{
     data::shared,
-    program::{Said, rescreen},
+    program::{Said, rescreen, wait_until},
     tables,
 };
 use rescreen::sink::DatasetKind;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
     thread,
@@ -85,16 +85,10 @@ impl BadService {
         let (port, seconds) = (port.to_string(), "300");
         let mut command = Command::new("python3");
         command.arg(program).args([mode, &port]).arg(log).args(["--seconds", seconds]).stderr(Stdio::null());
-        BadService { process: command.spawn().unwrap(), url: format!("http://127.0.0.1:{port}") }
-    }
-
-    /// Waits until it listens.
-    fn is_up(&self) -> bool {
-        let address = self.url.trim_start_matches("http://");
-        (0..200).any(|_| {
-            thread::sleep(std::time::Duration::from_millis(50));
-            std::net::TcpStream::connect(address).is_ok()
-        })
+        let service = BadService { process: command.spawn().unwrap(), url: format!("http://127.0.0.1:{port}") };
+        let address = format!("127.0.0.1:{port}");
+        wait_until("the service listens", || TcpStream::connect(&address).is_ok());
+        service
     }
 }
 
@@ -102,9 +96,6 @@ fn faults(folder: &Path, &(mode, book, code, rows, says): &Case) -> Vec<String> 
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("server.jsonl");
     let service = BadService::start(&folder.join("_tools/badservice.py"), mode, &log);
-    if !service.is_up() {
-        return vec!["the service did not start".to_owned()];
-    }
     let book = folder.join(book).display().to_string();
     let campaign = "--campaign field --format jsonl --mode production --yes --max-credits 100 --price aml-screening=1 \
          --check aml-screening --map name=full_name --map country=country --set entity=0 --id customer_no \
