@@ -39,7 +39,7 @@ impl Trouble {
         const OF_ANNOUNCEMENT: [Trouble; 16] = [
             LostBefore,
             LostAfter,
-            LostAfter,
+            Charge,
             Status(500),
             Status(404),
             Status(503),
@@ -49,8 +49,8 @@ impl Trouble {
             OtherHost,
             Header,
             Charge,
-            Charge,
-            Charge,
+            PlaceOfAnother,
+            PlaceOfAnother,
             PlaceOfAnother,
             PlaceOfAnother,
         ];
