@@ -294,7 +294,7 @@ pub(super) fn refusal(status: u16, stated: Option<Credits>) -> Outcome {
         429 => Outcome::RateLimited,
         300..400 | 404 | 405 => Outcome::Misrouted,
         500..600 if stated == Some(Credits::ZERO) => Outcome::Uncharged,
-        // A 409 that is no cached failure proves nothing: an earlier request with the same key may have been charged.
+        // Any other 409 proves nothing: an earlier request with the same key may have been charged.
         _ => Outcome::Unknown,
     }
 }

@@ -206,8 +206,8 @@ async fn in_process(service: &InProcess, request: InProcessRequest) -> Result<Re
     }
 }
 
-/// The reply with its decoded body. A body that is too long after decoding, or for which there is no memory before the
-/// deadline, counts as cut off: the reply then has none.
+/// The reply with its decoded body. It has no body, as if it were cut off, if the decoded body is too long or memory for it
+/// is not free before the deadline.
 async fn with_body(
     head: Reply,
     body: Option<Vec<u8>>,

@@ -106,7 +106,7 @@ impl Reading {
     /// The rows of the split that begins with this row of a source.
     ///
     /// # Errors
-    /// There is no such split, or it cannot be read.
+    /// No split begins with this row, or the ledger cannot be read.
     pub fn rows_of_split(&self, source: i64, first_row: u64) -> Result<Vec<IngestedRow>, LedgerError> {
         let sql = "SELECT id FROM split WHERE source = ?1 AND next_row_number - rows = ?2";
         let first_row = i64::try_from(first_row).map_err(|error| damaged(&error))?;

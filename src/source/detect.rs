@@ -81,7 +81,7 @@ fn first_byte(input: &mut ByteCursor) -> Result<Option<u8>, SourceError> {
     }
 }
 
-/// Whether the list that the first line begins ends in it. Then the line is a row that is no object.
+/// Whether the first line ends the list that it begins. Such a line is one row, which is not an object.
 fn first_line_is_whole(input: &mut ByteCursor) -> Result<bool, SourceError> {
     loop {
         let text = input.available().trim_ascii_start();

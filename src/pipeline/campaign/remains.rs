@@ -62,16 +62,9 @@ pub fn set_aside(campaign: &Campaign, identity: &Identity) -> Result<Option<Path
     } else if remains(campaign).is_none() {
         return Ok(None);
     }
-    let home = campaign.ledger.parent().unwrap_or(Path::new("."));
-    let beside_ledger = new_folder(home, &folder_name(campaign))?;
+    let beside_ledger = new_folder(home(campaign), &folder_name(campaign))?;
     ledger::set_aside(&campaign.ledger, &beside_ledger)?;
-    let folder = if same_folder(home, &campaign.out) {
-        beside_ledger
-    } else {
-        new_folder(&campaign.out, &folder_name(campaign))?
-    };
-    sink::set_aside(&campaign.out, &folder, true)?;
-    Ok(Some(folder))
+    outputs_follow(campaign, beside_ledger).map(Some)
 }
 
 /// Moves a ledger of which nothing was sent, and what was published from it, into a dated subfolder. Returns that folder;
@@ -80,19 +73,29 @@ pub fn set_aside(campaign: &Campaign, identity: &Identity) -> Result<Option<Path
 /// # Errors
 /// The ledger is in use, or something cannot be moved.
 pub fn set_aside_unsent(campaign: &Campaign) -> Result<Option<PathBuf>, Error> {
-    let home = campaign.ledger.parent().unwrap_or(Path::new("."));
-    let beside_ledger = new_folder(home, &folder_name(campaign))?;
+    let beside_ledger = new_folder(home(campaign), &folder_name(campaign))?;
     if !ledger::set_aside_unsent(&campaign.ledger, &beside_ledger)? {
         _ = std::fs::remove_dir(&beside_ledger);
         return Ok(None);
     }
-    let folder = if same_folder(home, &campaign.out) {
+    outputs_follow(campaign, beside_ledger).map(Some)
+}
+
+/// The folder of the ledger.
+fn home(campaign: &Campaign) -> &Path {
+    campaign.ledger.parent().unwrap_or(Path::new("."))
+}
+
+/// Moves the outputs of a ledger that was set aside in `beside_ledger`: there, or into a subfolder of their own if they are
+/// in another folder than the ledger. Returns where they are.
+fn outputs_follow(campaign: &Campaign, beside_ledger: PathBuf) -> Result<PathBuf, Error> {
+    let folder = if same_folder(home(campaign), &campaign.out) {
         beside_ledger
     } else {
         new_folder(&campaign.out, &folder_name(campaign))?
     };
     sink::set_aside(&campaign.out, &folder, true)?;
-    Ok(Some(folder))
+    Ok(folder)
 }
 
 /// Refuses a ledger that is older than the outputs beside it: they show receipts that it does not have.
@@ -100,9 +103,11 @@ pub fn set_aside_unsent(campaign: &Campaign) -> Result<Option<PathBuf>, Error> {
 /// # Errors
 /// It has fewer commits than the manifest says, or cannot be read.
 pub fn refuse_older(campaign: &Campaign, ledger: &Reading) -> Result<(), Error> {
-    let made = commits_published(campaign, ledger)?;
-    let left = ledger.commits()?;
-    if campaign.accept_older_ledger || made <= left {
+    if campaign.accept_older_ledger {
+        return Ok(());
+    }
+    let (made, left) = (commits_published(campaign, ledger)?, ledger.commits()?);
+    if made <= left {
         return Ok(());
     }
     let manifest = campaign.out.join(sink::MANIFEST_NAME);

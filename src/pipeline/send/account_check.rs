@@ -86,7 +86,7 @@ impl SendLoop {
             return Ok(());
         }
         if attempted.outcome == Outcome::RateLimited && !one.answered_beside {
-            // The check may have a limit of its own, which is not about the row.
+            // The service may limit this check alone. The row is not the cause.
             self.leave_out(&one.check, stop);
             return Ok(());
         }

@@ -1,6 +1,6 @@
-//! Whose limit a push-back is: the account's, or that of one check. A check that is refused again while others are answered
-//! has a limit of its own. It waits alone, longer each time, and then one request of it shows whether the limit is over.
-//! Push-backs of several checks are the account's.
+//! Whose limit a push-back is: the account's, or that of one check. If a check is refused again while others are answered,
+//! the limit is that check's: only its requests wait, longer each time. After a pause, one of them shows whether the limit
+//! is over. If several checks are refused, the limit is the account's.
 
 use std::{
     collections::BTreeMap,
@@ -39,7 +39,7 @@ struct OfCheck {
     answers: u64,
     /// It was refused, and not answered since: how many answers other checks had at its first refusal.
     refused: Option<u64>,
-    /// Its own pause, if it has a limit of its own.
+    /// Its pause, if the limit is that of this check alone.
     pause: Option<OwnPause>,
 }
 
@@ -64,7 +64,7 @@ impl CheckPauses {
         (of_check.answers, of_check.refused, of_check.pause) = (of_check.answers + 1, None, None);
     }
 
-    /// Goes on with a pause of the check that an earlier run began.
+    /// Takes over the rest of a pause that an earlier run began.
     pub fn resume(&self, check: &str, left: Duration) {
         let mut pauses = self.lock();
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();

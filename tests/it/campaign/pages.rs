@@ -81,22 +81,23 @@ async fn finishes_later(mut world: World, ran: Ran, rows: usize, answered: u64, 
     assert_eq!(ran.stats.distinct_keys as usize, rows, "{what}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_page_for_one_row_fails_no_row_whatever_its_status() {
+/// Each of the replies, for the rows of a campaign from the fourth to `last`. The others are answered.
+async fn each_fails_no_row(rows: usize, last: usize, answered: u64) {
     for (status, body) in REPLIES {
         let what = format!("HTTP {status} {body}");
-        let (world, ran) = intercepted(6, 4..=4, status, body).await;
-        finishes_later(world, ran, 6, 5, &what).await;
+        let (world, ran) = intercepted(rows, 4..=last, status, body).await;
+        finishes_later(world, ran, rows, answered, &what).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_page_for_one_row_fails_no_row_whatever_its_status() {
+    each_fails_no_row(6, 4, 5).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_page_from_the_fourth_row_on_fails_no_row_whatever_its_status() {
-    for (status, body) in REPLIES {
-        let what = format!("HTTP {status} {body}");
-        let (world, ran) = intercepted(12, 4..=12, status, body).await;
-        finishes_later(world, ran, 12, 3, &what).await;
-    }
+    each_fails_no_row(12, 12, 3).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,7 +140,7 @@ async fn the_stop_line_of_equal_refusals_shows_the_words_that_they_have_in_commo
     assert!(said.contains("(HTTP 400 no code: Your credit balance is too low for …)"), "{said}");
 }
 
-/// A service that answers and charges, and whose answers nobody can read on the way.
+/// The service answers and charges, but its answers are damaged on the way.
 fn spoils_answers(world: &World, is_spoilt: impl Fn() -> bool + Send + 'static) {
     world.paused().changes_answers(move |answer| is_spoilt().then(|| format!("\u{1}{}", answer.replace('{', "("))));
 }

@@ -1,5 +1,5 @@
-//! One check, or some rows, must not take the rate of the others: a check with a limit of its own waits alone, and rows
-//! that the service fails for ever are repeated beside the others.
+//! Neither one check nor a few rows may use up the rate of the others. If the service limits one check, only that check
+//! waits. Rows that the service always fails are repeated beside the others.
 
 use crate::support::{
     ran::{Ran, results},

@@ -53,7 +53,7 @@ fn a_changed_row_is_refused_once_something_was_sent_and_every_way_that_is_named_
     workspace.write("corrected.csv", &failures.replace("5,,active", "5,P5 Vexford,active"));
     workspace.run(&["--corrections", "corrected.csv"]).exits(0);
     assert_eq!(charges(&workspace), 6);
-    // The changed row in a file of its own, as another campaign.
+    // The changed row alone, in another file and another campaign.
     workspace.write("changed.csv", "no,name,status\n2,P2 Vexfort,active\n");
     let url = workspace.service.url.clone();
     let words = "run changed.csv --check aml-screening --set entity=0 --set country=za --campaign changed --mode production \

@@ -55,7 +55,7 @@ async fn a_cached_failure_settles_the_request_uncharged_and_is_retried_under_a_n
         let sent = keys(&door);
         assert!(sent.len() == 2 && sent[0] == sent[1], "{sent:?}");
         world.run().await.exits(ExitCode::Failures);
-        assert_eq!(keys(&door).len(), 2, "it is not sent again by itself");
+        assert_eq!(keys(&door).len(), 2, "without --retry it is not sent again");
         world.retry().await.exits(ExitCode::Complete).counts(results(1));
         assert!(keys(&door).len() == 3 && keys(&door)[2] != sent[0]);
     }
