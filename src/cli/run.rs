@@ -130,6 +130,7 @@ pub async fn run_campaign(
             folder.display()
         ));
     }
+    prepared.read_again().iter().for_each(|rows| output.say(&rows.line()));
     print_feeds(&prepared.feeds(), output);
     for changed in prepared.changed_mappings()? {
         output.say(&changed.message());

@@ -1,7 +1,7 @@
 //! Rows that were ingested before their line was complete. This module makes one decision: asks that were never sent
 //! fail, because the row they were made from is not the row in the file. Asks that were sent keep their results.
 
-use super::{Ledger, LedgerError, attachments, check_sums::AskEnd, ingest::give_first_ask, store::Store};
+use super::{Ledger, LedgerError, ask_ends::leave_unsent, check_sums::AskEnd, store::Store};
 use crate::model::{Failure, FailureCode, state::State};
 use rusqlite::params;
 
@@ -21,8 +21,6 @@ struct AskOfRow {
     request: i64,
     state: i64,
     attempts: i64,
-    /// The number of other asks of the same request.
-    others: i64,
 }
 
 impl Ledger {
@@ -47,9 +45,7 @@ impl Ledger {
 
 fn asks_of(store: &Store, source: i64, row_number: u64) -> Result<Vec<AskOfRow>, LedgerError> {
     let mut select = store.conn.prepare(
-        "SELECT ask.id, request.id, request.state, request.attempts,
-                (SELECT count(*) FROM ask AS other WHERE other.request = request.id AND other.id <> ask.id),
-                ask.check_use
+        "SELECT ask.id, request.id, request.state, request.attempts, ask.check_use
          FROM split JOIN ask ON ask.split = split.id AND ask.row_index = split.rows - 1
          JOIN request ON request.id = ask.request
          WHERE split.source = ?1 AND split.next_row_number = ?2",
@@ -60,8 +56,7 @@ fn asks_of(store: &Store, source: i64, row_number: u64) -> Result<Vec<AskOfRow>,
             request: row.get(1)?,
             state: row.get(2)?,
             attempts: row.get(3)?,
-            others: row.get(4)?,
-            check_use: row.get(5)?,
+            check_use: row.get(4)?,
         })
     })?;
     Ok(found.collect::<Result<_, _>>()?)
@@ -77,16 +72,5 @@ fn fail(store: &mut Store, ask: &AskOfRow) -> Result<(), LedgerError> {
     store.sums.unmapped += 1;
     let failed = AskEnd::Failed(FailureCode::IncompleteLine);
     store.sums.check(ask.check_use).change(AskEnd::Open, failed, 1);
-    if ask.others == 0 {
-        store.conn.execute("DELETE FROM request WHERE id = ?1", [ask.request])?;
-        // SQLite uses the id again, for a request with other files.
-        attachments::delete(store, ask.request)?;
-        let planned = store.sums.requests.entry(State::Planned).or_default();
-        *planned = planned.checked_sub(1).ok_or_else(|| {
-            LedgerError::Damaged("a request is planned, but the sums count no such request".to_owned())
-        })?;
-    } else {
-        give_first_ask(store, ask.request, ask.id)?;
-    }
-    Ok(())
+    leave_unsent(store, ask.request, ask.id)
 }

@@ -58,6 +58,12 @@ pub enum LedgerError {
     )]
     NoBackup { path: PathBuf, found: i64, copy: PathBuf, source: std::io::Error },
     #[error(
+        "an input has changed, and what a run would do about it is tried on a copy of the ledger {}, which could not be \
+         written beside it: {source}; free disk space and check that the folder is writable, then try again",
+        .path.display()
+    )]
+    NoCopy { path: PathBuf, source: std::io::Error },
+    #[error(
         "the first run fixed the format of the results of `{check}`, and the names and types of their columns, and they \
          differ now ({differs}); restore them, or start a new campaign"
     )]

@@ -4,7 +4,7 @@
 use super::{
     Committing, Ledger, LedgerError,
     arm::digest,
-    ask_ends::end_of,
+    ask_ends::{end_of, give_first_ask, has_ask},
     attachments::{insert_attachments, insert_other_paths},
     check_sums::AskEnd,
     check_uses::{CheckUseRow, check_use_rows},
@@ -237,6 +237,12 @@ fn insert_asks(store: &mut Store, id: i64, split: &IngestedSplit) -> Result<(), 
 pub(super) fn insert_ask(store: &mut Store, split: i64, ask: &IngestedAsk) -> Result<i64, LedgerError> {
     let id = store.next_ask;
     store.next_ask = id.saturating_add(1);
+    insert_ask_as(store, id, split, ask)?;
+    Ok(id)
+}
+
+/// The same with an id that no ask has any more.
+pub(super) fn insert_ask_as(store: &mut Store, id: i64, split: i64, ask: &IngestedAsk) -> Result<(), LedgerError> {
     match ask.check_use {
         Some(_) => store.sums.asks += 1,
         None => store.sums.unreadable += 1,
@@ -263,7 +269,7 @@ pub(super) fn insert_ask(store: &mut Store, split: i64, ask: &IngestedAsk) -> Re
             columns.skipped,
             columns.expected
         ])?;
-    Ok(id)
+    Ok(())
 }
 
 /// The columns for the fate of an ask. Exactly one of `request`, `failure` and `skipped` is set.
@@ -330,20 +336,6 @@ pub(super) fn insert_remapped(
         give_first_ask(store, left, ask)?;
         store.sums.without_ask += u64::from(!has_ask(store, left)?);
     }
-    Ok(())
-}
-
-fn has_ask(store: &Store, request: i64) -> Result<bool, LedgerError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM ask WHERE request = ?1)";
-    Ok(store.conn.prepare_cached(sql)?.query_row([request], |row| row.get(0))?)
-}
-
-/// Makes another ask the first one of a request that this ask has left, so that a row carries its credits.
-pub(super) fn give_first_ask(store: &mut Store, request: i64, left_by: i64) -> Result<(), LedgerError> {
-    store.armed.remove(&request);
-    let sql = "UPDATE request SET first_ask = (SELECT min(id) FROM ask WHERE request = ?1)
-               WHERE id = ?1 AND first_ask = ?2 AND EXISTS (SELECT 1 FROM ask WHERE request = ?1)";
-    store.conn.prepare_cached(sql)?.execute(params![request, left_by])?;
     Ok(())
 }
 

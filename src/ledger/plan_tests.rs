@@ -1,12 +1,12 @@
 //! How SQLite plans every statement of the ledger. A campaign can have millions of requests, so a statement that reads all
 //! of them is listed here with a reason. The statements are taken from the source text, so that none can be forgotten.
 
-use super::{attempts::EVERY_ATTEMPT, request_row::COLUMNS, schema};
+use super::{attempts::EVERY_ATTEMPT, request_row::COLUMNS, reread::IS_UNSENT, schema};
 use rusqlite::Connection;
 use std::{fs, path::Path};
 
 /// The statements that read a whole table, by a part of their text.
-const READ_ALL: [(&str, &str); 21] = [
+const READ_ALL: [(&str, &str); 23] = [
     ("coalesce(max(id), 0) + 1 FROM ask", "only the last row is read"),
     ("SELECT id FROM request WHERE state = ?1", "not before the sums say that there are such requests"),
     ("FROM ask JOIN part ON part.id = ask.part WHERE bytes IS NULL", "a planted bug"),
@@ -29,14 +29,17 @@ const READ_ALL: [(&str, &str); 21] = [
     ("coalesce(sum(attempts), 0) FROM request", "a recount"),
     ("count(*) FROM request WHERE verdict", "a recount"),
     ("FROM request GROUP BY", "a recount, also after a run that was killed"),
+    ("min(id), max(id) FROM ask GROUP BY split", "once for each input that changed"),
+    ("DELETE FROM split", "once for each split that is gone from an input that changed"),
     ("ask.row_index = split.rows - 1", "once for each line that was completed after it was read"),
     ("armed_at > ?2 AND outcome IS NOT 'not_written'", "a check with a limit per hour has few requests"),
 ];
 
 /// What format strings insert into statements. A statement is planned with each value that fits it.
-const INSERTED: [(&str, &[&str]); 23] = [
+const INSERTED: [(&str, &[&str]); 24] = [
     ("", &["2"]),
     ("COLUMNS", &[COLUMNS]),
+    ("IS_UNSENT", &[IS_UNSENT]),
     ("EVERY_ATTEMPT", &[EVERY_ATTEMPT]),
     ("accepted_at", &["(SELECT accepted_at FROM job WHERE job.request = request.id)"]),
     ("asks", &["[1]"]),

@@ -103,15 +103,12 @@ impl RowReader<'_> {
 }
 
 impl Reading {
-    /// The rows of the split that begins with this row of a source.
+    /// The rows of a split.
     ///
     /// # Errors
-    /// No split begins with this row, or the ledger cannot be read.
-    pub fn rows_of_split(&self, source: i64, first_row: u64) -> Result<Vec<IngestedRow>, LedgerError> {
-        let sql = "SELECT id FROM split WHERE source = ?1 AND next_row_number - rows = ?2";
-        let first_row = i64::try_from(first_row).map_err(|error| damaged(&error))?;
-        let id = self.conn.query_row(sql, [source, first_row], |row| row.get(0))?;
-        let split = Split::read(&self.conn, id)?;
+    /// There is no such split, or the ledger cannot be read.
+    pub(super) fn rows_of_split(&self, split: i64) -> Result<Vec<IngestedRow>, LedgerError> {
+        let split = Split::read(&self.conn, split)?;
         (0..split.starts.len() - 1).map(|index| split.row(index, Values::Read)).collect()
     }
 }
@@ -148,7 +145,7 @@ impl Split {
     }
 }
 
-fn damaged(error: &dyn std::fmt::Display) -> LedgerError {
+pub(super) fn damaged(error: &dyn std::fmt::Display) -> LedgerError {
     LedgerError::Damaged(format!("the rows of a split: {error}"))
 }
 

@@ -5,13 +5,15 @@ use super::{bytes::encoding::Encoding, parquet::fault::ParquetFault, xlsx::fault
 use std::{io, ops::RangeInclusive, sync::Arc};
 
 /// What to do about an input that changed after some of its rows may have been sent, or were decided.
-const WAYS_ON: &str = "rows may have been sent, so no row that was read may change. Restore the old file and run again; then new \
-                       rows can be appended to it, and rows that failed can be corrected with --corrections FILE, an \
-                       edited copy of failures.csv. Or put the changed rows into another file, and check it with \
-                       --campaign NAME";
+const WAYS_ON: &str = "Restore the old file and run again. Then rows that were never sent can be changed in it, new rows can be \
+                       appended, and rows that failed can be corrected with --corrections FILE, an edited copy of \
+                       failures.csv. Or put the changed rows into another file, and check it with --campaign NAME";
 
-fn place_of(row: Option<u64>, rows: &RangeInclusive<u64>) -> String {
-    row.map_or_else(|| format!("rows {} to {}", rows.start(), rows.end()), |row| format!("row {row}"))
+fn change_of(row: Option<u64>, rows: &RangeInclusive<u64>) -> String {
+    row.map_or_else(
+        || format!("the first change is in rows {} to {}, which may have been sent", rows.start(), rows.end()),
+        |row| format!("row {row} was sent, and has changed"),
+    )
 }
 
 /// Why a source, or the rest of it, cannot be read.
@@ -102,8 +104,8 @@ pub enum SourceError {
     #[error("{source_name}: the header: expected at most {max} columns, found {found}", max = super::COLUMNS_MAX)]
     TooManyColumns { source_name: Arc<str>, found: usize },
     #[error(
-        "{source_name}: this input has changed since it was read: of the {rows_known} rows that were read, the first \
-         change is in {}; {WAYS_ON}", place_of(*first_changed_row, first_changed_rows)
+        "{source_name}: this input has changed since {rows_known} rows of it were read: {}. {WAYS_ON}",
+        change_of(*first_changed_row, first_changed_rows)
     )]
     Changed {
         source_name: Arc<str>,
@@ -111,12 +113,12 @@ pub enum SourceError {
         rows_known: u64,
         /// Row numbers, from 1, of the split that contains the first change.
         first_changed_rows: RangeInclusive<u64>,
-        /// The row, if it was found.
+        /// The first row that was sent and has changed, if it was found.
         first_changed_row: Option<u64>,
     },
     #[error(
         "{source_name}: expected the {bytes_known} bytes ({rows_known} rows) that were read before, found an input of \
-         {bytes_found} bytes, and the first change is in {}; {WAYS_ON}", place_of(*first_changed_row, &(*first_row..=*rows_known))
+         {bytes_found} bytes: {}. {WAYS_ON}", change_of(*first_changed_row, &(*first_row..=*rows_known))
     )]
     Truncated {
         source_name: Arc<str>,
@@ -125,7 +127,7 @@ pub enum SourceError {
         bytes_found: u64,
         /// The first row of the split that is not whole any more.
         first_row: u64,
-        /// The first row that changed, if it was found.
+        /// The first row that was sent and has changed, if it was found.
         first_changed_row: Option<u64>,
     },
     #[error(

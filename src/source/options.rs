@@ -37,4 +37,7 @@ pub struct SourceOptions {
     pub limit_rows: Option<u64>,
     /// Maximum records in a split. `None`: [`super::SPLIT_ROWS_MAX`].
     pub split_rows: Option<usize>,
+    /// Where the splits of an earlier reading ended, as the number of the row after each. Splits of these rows end there
+    /// again, whatever their size.
+    pub split_ends: Vec<u64>,
 }

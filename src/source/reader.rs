@@ -1,5 +1,5 @@
 //! Reads a source split by split. A split ends after 1,000 records, 4 MiB of input, 50,000 JSON values, or one second
-//! of a slow stream, and always between two records.
+//! of a slow stream, and always between two records. Where an earlier reading is repeated, it ends where it ended then.
 
 use super::{
     SPLIT_BYTES_MAX, SPLIT_ROWS_MAX, SPLIT_VALUES_MAX, SPLIT_WAIT, SourceError,
@@ -12,7 +12,7 @@ use super::{
     resume::{self, KnownSource},
 };
 use crate::model::{Checkpoint, Record, value_kind::ValueKind};
-use std::{sync::Arc, time::Instant};
+use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 /// The unit of intake: a number of consecutive records of one source.
 #[derive(Debug)]
@@ -54,6 +54,7 @@ pub struct SourceReader {
     completed_row: Option<u64>,
     row_number_max: u64,
     split_rows: usize,
+    split_ends: VecDeque<u64>,
     ended: bool,
     /// The error that ended the last split. The rows before it are returned first.
     fault: Option<SourceError>,
@@ -145,6 +146,7 @@ impl SourceReader {
             completed_row,
             row_number_max,
             split_rows,
+            split_ends: options.split_ends.iter().copied().collect(),
             ended: false,
             fault: None,
         })
@@ -206,13 +208,21 @@ impl SourceReader {
             return Err(fault);
         }
         let (begin, values) = (self.input.boundary_offset(), self.records.values());
+        let end = self.split_ends.pop_front();
         let mut records = Vec::new();
         let mut deadline = None;
-        while !self.ended
-            && records.len() < self.split_rows
-            && self.input.boundary_offset() - begin < SPLIT_BYTES_MAX
-            && self.records.values() - values < SPLIT_VALUES_MAX
-        {
+        while !self.ended {
+            let is_full = match end {
+                Some(end) => self.next_row_number >= end,
+                None => {
+                    records.len() >= self.split_rows
+                        || self.input.boundary_offset() - begin >= SPLIT_BYTES_MAX
+                        || self.records.values() - values >= SPLIT_VALUES_MAX
+                }
+            };
+            if is_full {
+                break;
+            }
             if self.next_row_number > self.row_number_max {
                 self.ended = true;
                 break;
@@ -233,7 +243,7 @@ impl SourceReader {
                 }
             }
             self.next_row_number += 1;
-            deadline.get_or_insert_with(|| Instant::now() + SPLIT_WAIT);
+            deadline = deadline.or_else(|| end.is_none().then(|| Instant::now() + SPLIT_WAIT));
         }
         if records.is_empty() {
             return Ok(None);

@@ -6,6 +6,7 @@ mod answer_output;
 mod bad_rows;
 mod book;
 mod carried_values;
+mod changed_rows;
 mod checks;
 mod clean_values;
 mod corrected_requests;

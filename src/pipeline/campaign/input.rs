@@ -34,6 +34,7 @@ pub fn source_options(file: &CampaignFile) -> Result<SourceOptions, Error> {
         visible_only: file.input.visible_only.unwrap_or_default(),
         limit_rows: file.limit_rows,
         split_rows: None,
+        split_ends: Vec::new(),
     })
 }
 

@@ -53,6 +53,11 @@ impl Notes {
         }
     }
 
+    /// Adds what is remarkable about the rows of an input.
+    pub fn add_line(&mut self, line: String) {
+        self.of_rows.push(line);
+    }
+
     /// Adds the notes of a later part of the input.
     pub fn join(&mut self, later: Notes) {
         self.of_rows.extend(later.of_rows);

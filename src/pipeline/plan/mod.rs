@@ -35,13 +35,13 @@ use super::{
     intake::{
         Found, Intake,
         body_receiver::BodyReceiver,
-        changed::{WayOn, way_on, with_first_row},
+        changed::{ReadAgain, WayOn, open_inputs, way_on},
         notes::Notes,
     },
 };
 use crate::{
     error::Error,
-    ledger::{Reading, SourceView},
+    ledger::{CommitMode, Ledger, Reading, SourceView},
     mapping::Bound,
     source::Split,
 };
@@ -93,8 +93,19 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
         None => campaign.carry.clone(),
     };
     let recorded = &Campaign { carry, ..campaign.clone() };
-    let is_afresh = is_read_afresh(recorded, &known, reading.as_ref())?;
-    let campaign = if is_afresh { campaign } else { recorded };
+    let changed = change(recorded, &known, reading.as_ref())?;
+    let is_afresh = matches!(changed, Some(Change::ReadAfresh));
+    let mut campaign = if is_afresh { campaign } else { recorded };
+    // A run reads the rows again that were never sent. Here, a copy of the ledger does.
+    let (reading, known, sums, again) = match &changed {
+        Some(Change::ReadAgain(copy)) => {
+            campaign = &copy.campaign;
+            let reading = Reading::open(&campaign.ledger)?;
+            let (sources, sums) = (reading.sources()?, reading.sums()?);
+            (Some(reading), sources, Some(sums), copy.rows.as_slice())
+        }
+        _ => (reading, known, sums, [].as_slice()),
+    };
     let mut intake = Intake::open(campaign, &[])?;
     // A run would not use the ledger of an input that changed before anything was sent.
     let (reading, sums) = if is_afresh { (None, None) } else { (reading, sums) };
@@ -129,6 +140,7 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
         ended.unwrap_or_else(|_| Err(Error::Internal("reading the input panicked".to_owned())))
     })?;
     let (mut plan, mut to_send) = tally.end(campaign)?;
+    again.iter().for_each(|rows| plan.notes.add_line(rows.line()));
     plan.notes.join(of_rows);
     for (check, new) in corrected {
         to_send.entry(check).or_default().new += new;
@@ -162,19 +174,38 @@ fn corrections(
     Ok((Some(counts), reading.requests_of_corrections(&asks)?))
 }
 
-/// Whether a run would read inputs afresh that an earlier run has read. It checks like a run that they are still the same.
-fn is_read_afresh(campaign: &Campaign, known: &[SourceView], reading: Option<&Reading>) -> Result<bool, Error> {
+/// What a run would do about an input that is not the one that was read.
+enum Change {
+    ReadAfresh,
+    ReadAgain(Box<Copied>),
+}
+
+/// A campaign with a copy of its ledger in which the rows that changed were read again.
+struct Copied {
+    campaign: Campaign,
+    rows: Vec<ReadAgain>,
+    _folder: tempfile::TempDir,
+}
+
+/// Checks like a run that the inputs are the same that an earlier run has read.
+fn change(campaign: &Campaign, known: &[SourceView], reading: Option<&Reading>) -> Result<Option<Change>, Error> {
     if known.is_empty() || !campaign.reads_only_files() {
-        return Ok(false);
+        return Ok(None);
     }
-    match (Intake::open(campaign, known), reading) {
-        (Ok(_), _) => Ok(false),
-        (Err(error), None) => Err(error),
-        (Err(error), Some(reading)) => match way_on(&error, campaign, reading.is_unsent()?) {
-            WayOn::ReadAfresh => Ok(true),
-            WayOn::Refuse => Err(with_first_row(error, campaign, reading, known)),
-        },
+    let (Err(error), Some(reading)) = (Intake::open(campaign, known), reading) else { return Ok(None) };
+    match way_on(&error, campaign, reading.is_unsent()?) {
+        WayOn::ReadAfresh => Ok(Some(Change::ReadAfresh)),
+        WayOn::ReadAgain => copied(campaign, reading).map(|copied| Some(Change::ReadAgain(Box::new(copied)))),
+        WayOn::Refuse => Err(error),
     }
+}
+
+fn copied(campaign: &Campaign, reading: &Reading) -> Result<Copied, Error> {
+    let (folder, path) = reading.copy()?;
+    let campaign = Campaign { ledger: path, ..campaign.clone() };
+    let ledger = Ledger::open(&campaign.ledger, &reading.identity()?, CommitMode::Inline, campaign.clock.now_us())?;
+    let (_, rows) = open_inputs(&campaign, &ledger)?;
+    Ok(Copied { campaign, rows, _folder: folder })
 }
 
 /// The maximum number of mapping threads. Reading the input cannot keep more of them busy.

@@ -18,7 +18,7 @@ use super::{
     intake::{
         Intake,
         body_receiver::BodyReceiver,
-        changed::{WayOn, way_on, with_first_row},
+        changed::{ReadAgain, WayOn, open_inputs, way_on},
         remap::remap,
     },
     run_record,
@@ -63,6 +63,7 @@ pub struct Prepared {
     rate_note: Option<String>,
     set_aside: Option<PathBuf>,
     read_afresh: Option<PathBuf>,
+    read_again: Vec<ReadAgain>,
 }
 
 impl Prepared {
@@ -105,25 +106,30 @@ impl Prepared {
         if let Some(reading) = &reading {
             campaign.carry = with_recorded_types(campaign.carry, reading)?;
         }
-        let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
+        drop(reading);
         let campaign = Arc::new(campaign);
-        let (for_intake, sources) = (Arc::clone(&campaign), known.clone());
-        let intake = blocking(commit_mode, move || Intake::open(&for_intake, &sources)).await;
-        let (intake, existing) = match (intake, existing) {
-            (Err(error), Some(ledger)) => {
-                let reading = ledger.reading()?;
-                if way_on(&error, &campaign, reading.is_unsent()?) == WayOn::ReadAfresh {
-                    drop((reading, ledger));
-                    let campaign = Campaign { carry: declared, ..Arc::unwrap_or_clone(campaign) };
-                    return Prepared::open_afresh(campaign, error).await;
-                }
-                let error = with_first_row(error, &campaign, &reading, &known);
-                let error = paid_for(error, &campaign, &ledger);
-                let ledger = &ledger;
-                run_record::refused(ledger, &campaign, &error).await;
-                return Err(error);
+        let (intake, existing, read_again) = match existing {
+            None => {
+                let of_campaign = Arc::clone(&campaign);
+                (blocking(commit_mode, move || Intake::open(&of_campaign, &[])).await?, None, Vec::new())
             }
-            (intake, existing) => (intake?, existing),
+            Some(ledger) => {
+                let ledger = Arc::new(ledger);
+                let (of_campaign, of_ledger) = (Arc::clone(&campaign), Arc::clone(&ledger));
+                match blocking(commit_mode, move || open_inputs(&of_campaign, &of_ledger)).await {
+                    Ok((intake, read_again)) => (intake, Some(ledger), read_again),
+                    Err(error) if way_on(&error, &campaign, ledger.reading()?.is_unsent()?) == WayOn::ReadAfresh => {
+                        drop(ledger);
+                        let campaign = Campaign { carry: declared, ..Arc::unwrap_or_clone(campaign) };
+                        return Prepared::open_afresh(campaign, error).await;
+                    }
+                    Err(error) => {
+                        let error = paid_for(error, &campaign, &ledger);
+                        run_record::refused(&ledger, &campaign, &error).await;
+                        return Err(error);
+                    }
+                }
+            }
         };
         let campaign = Arc::new(Campaign { carry: intake.carry().to_vec(), ..Arc::unwrap_or_clone(campaign) });
         let ledger = match existing {
@@ -135,10 +141,9 @@ impl Prepared {
                     // Another process has created it meanwhile. The inputs were not validated against what it ingested.
                     return Err(LedgerError::BegunMeanwhile.into());
                 }
-                ledger
+                Arc::new(ledger)
             }
         };
-        let ledger = Arc::new(ledger);
         ledger.note_service(campaign.origin(), campaign.clock.now_us()).await?;
         ledger.recover(campaign.clock.now_us()).await?;
         let set_aside = set_aside.map_or_else(|| set_aside_unknown(&campaign, &ledger), |folder| Ok(Some(folder)))?;
@@ -149,7 +154,7 @@ impl Prepared {
         let private = if fresh || planted(Bug::BucketFullAtStart) { Bucket::Full } else { Bucket::Empty };
         let (bucket, rate_note) = bucket(&campaign.service, &api_key, private, campaign.clock);
         let read_afresh = None;
-        Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside, read_afresh })
+        Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside, read_afresh, read_again })
     }
 
     /// Opens the inputs as if they were never read: nothing of them was sent. `error` says that they changed.
@@ -162,6 +167,11 @@ impl Prepared {
     /// The folder to which everything was moved that had been read of an input that changed before anything was sent.
     pub fn read_afresh(&self) -> Option<&Path> {
         self.read_afresh.as_deref()
+    }
+
+    /// The inputs that changed, of which rows were read again that were never sent.
+    pub fn read_again(&self) -> &[ReadAgain] {
+        &self.read_again
     }
 
     /// The folder to which `--new-ledger` or `--accept-older-ledger` moved the results of an earlier campaign.

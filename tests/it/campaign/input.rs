@@ -35,7 +35,7 @@ async fn a_changed_byte_in_a_known_row_is_refused_with_its_rows() {
     bytes[of_row_1500] = b'#';
     world.write("book.csv", &String::from_utf8(bytes).unwrap());
     let message = refused(&mut world).await;
-    assert!(message.contains("book.csv") && message.contains("the first change is in row 1500;"), "{message}");
+    assert!(message.contains("book.csv") && message.contains("row 1500 was sent, and has changed."), "{message}");
 }
 
 #[tokio::test]

@@ -80,10 +80,10 @@ fn an_edit_is_reported_with_the_rows_of_its_split() {
     let message = csv(&book.replace("id,name", "id,Name")).refused(Some(&known));
     assert_eq!(
         message,
-        "input: this input has changed since it was read: of the 2500 rows that were read, the first change is in rows 1 to 1000; \
-         rows may have been sent, so no row that was read may change. Restore the old file and run again; then new rows can be \
-         appended to it, and rows that failed can be corrected with --corrections FILE, an edited copy of failures.csv. \
-         Or put the changed rows into another file, and check it with --campaign NAME"
+        "input: this input has changed since 2500 rows of it were read: the first change is in rows 1 to 1000, which may have \
+         been sent. Restore the old file and run again. Then rows that were never sent can be changed in it, new rows can be \
+         appended, and rows that failed can be corrected with --corrections FILE, an edited copy of failures.csv. Or put the \
+         changed rows into another file, and check it with --campaign NAME"
     );
 }
 

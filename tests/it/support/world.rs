@@ -83,6 +83,8 @@ pub struct World {
     counts: Counts,
     /// `--service-moved-from`.
     moved_from: Option<String>,
+    /// The most rows in a split.
+    split_rows: Option<usize>,
 }
 
 impl World {
@@ -98,6 +100,7 @@ impl World {
             arrivals: None,
             counts: Counts::Equal,
             moved_from: None,
+            split_rows: None,
         };
         world.private("api-key", API_KEY);
         world
@@ -125,6 +128,11 @@ impl World {
 
     pub fn max_credits(self, credits: u64) -> World {
         self.campaign(|file| file.budget.max_credits = Some(Credits(credits)))
+    }
+
+    pub fn in_splits_of(mut self, rows: usize) -> World {
+        self.split_rows = Some(rows);
+        self
     }
 
     pub fn in_flight(self, count: usize) -> World {
@@ -321,6 +329,7 @@ impl World {
         if let Some(from) = &self.moved_from {
             campaign.moves_from(from)?;
         }
+        campaign.source_options.split_rows = self.split_rows;
         campaign.service.state_folder = Some(self.path("state"));
         if let (Some(paused), Some(service)) = (&self.paused, &self.service) {
             paused.applies_to(&mut campaign, &service.simulator);
