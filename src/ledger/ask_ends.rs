@@ -1,8 +1,8 @@
 //! The asks of a request: what became of them, counted for their checks in the transaction that ends or reopens the
 //! request, and what becomes of a request that an ask leaves.
 
-use super::{LedgerError, attachments, check_sums::AskEnd, reading::failure_of, store::Store};
-use crate::model::{Credits, RequestId, Verdict, state::State};
+use super::{LedgerError, check_sums::AskEnd, reading::failure_of, store::Store};
+use crate::model::{Credits, RequestId, Verdict};
 use rusqlite::{Connection, params};
 
 /// Counts that the asks of a request have ended otherwise than before.
@@ -46,22 +46,5 @@ pub(super) fn give_first_ask(store: &mut Store, request: i64, left_by: i64) -> R
     let sql = "UPDATE request SET first_ask = (SELECT min(id) FROM ask WHERE request = ?1)
                WHERE id = ?1 AND first_ask = ?2 AND EXISTS (SELECT 1 FROM ask WHERE request = ?1)";
     store.conn.prepare_cached(sql)?.execute(params![request, left_by])?;
-    Ok(())
-}
-
-/// Ends what an ask had to do with a request that was never sent: another ask becomes its first one, and without another
-/// the request is removed. The ask itself names it no longer.
-pub(super) fn leave_unsent(store: &mut Store, request: i64, ask: i64) -> Result<(), LedgerError> {
-    if has_ask(store, request)? {
-        return give_first_ask(store, request, ask);
-    }
-    store.armed.remove(&request);
-    store.conn.execute("DELETE FROM request WHERE id = ?1", [request])?;
-    // SQLite uses the id again, for a request with other files.
-    attachments::delete(store, request)?;
-    let planned = store.sums.requests.entry(State::Planned).or_default();
-    *planned = planned
-        .checked_sub(1)
-        .ok_or_else(|| LedgerError::Damaged("a request is planned, but the sums count no such request".to_owned()))?;
     Ok(())
 }

@@ -1,7 +1,13 @@
 //! Rows that were ingested before their line was complete. This module makes one decision: asks that were never sent
 //! fail, because the row they were made from is not the row in the file. Asks that were sent keep their results.
 
-use super::{Ledger, LedgerError, ask_ends::leave_unsent, check_sums::AskEnd, store::Store};
+use super::{
+    Ledger, LedgerError,
+    ask_ends::{give_first_ask, has_ask},
+    attachments,
+    check_sums::AskEnd,
+    store::Store,
+};
 use crate::model::{Failure, FailureCode, state::State};
 use rusqlite::params;
 
@@ -73,4 +79,21 @@ fn fail(store: &mut Store, ask: &AskOfRow) -> Result<(), LedgerError> {
     let failed = AskEnd::Failed(FailureCode::IncompleteLine);
     store.sums.check(ask.check_use).change(AskEnd::Open, failed, 1);
     leave_unsent(store, ask.request, ask.id)
+}
+
+/// Ends what an ask had to do with a request that was never sent: another ask becomes its first one, and without another
+/// the request is removed. The ask itself names it no longer.
+pub(super) fn leave_unsent(store: &mut Store, request: i64, ask: i64) -> Result<(), LedgerError> {
+    if has_ask(store, request)? {
+        return give_first_ask(store, request, ask);
+    }
+    store.armed.remove(&request);
+    store.conn.execute("DELETE FROM request WHERE id = ?1", [request])?;
+    // SQLite uses the id again, for a request with other files.
+    attachments::delete(store, request)?;
+    let planned = store.sums.requests.entry(State::Planned).or_default();
+    *planned = planned
+        .checked_sub(1)
+        .ok_or_else(|| LedgerError::Damaged("a request is planned, but the sums count no such request".to_owned()))?;
+    Ok(())
 }

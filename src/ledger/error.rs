@@ -99,7 +99,7 @@ pub enum LedgerError {
          ledger.sqlite-wal together. If there is nothing newer, --accept-older-ledger continues with the receipts that \
          are left. Requests in the missing commits are sent again under the same keys. For 72 hours after they were \
          first sent (adverse media 48) this is free, unless a document has to be uploaded again; later they may be \
-         charged again. --max-credits counts only the \
+         charged again, and so may those that got a new key after this copy was made, as --retry gives. --max-credits counts only the \
          receipts that are left. --new-ledger sets the ledger aside and starts with no receipts: it may pay for \
          everything again", .path.display()
     )]
@@ -173,6 +173,11 @@ impl LedgerError {
             LedgerError::Version { found, program, .. } => LedgerError::Version { path, found, program },
             other => other,
         }
+    }
+
+    /// The error of a ledger of which `made` commits were made, and fewer are left.
+    pub(super) fn log_lost(path: &Path, made: u64, left: u64) -> LedgerError {
+        LedgerError::LogLost { path: path.to_owned(), lost: format!("{made} were made, {left} are left") }
     }
 
     /// Whether the ledger itself is lost or damaged. A temporary cause, such as a lock or a full disk, does not count.

@@ -2,7 +2,7 @@
 //! source was read, in one transaction. After this, asks that were mapped are never mapped again.
 
 use super::{
-    Committing, Ledger, LedgerError,
+    Committing, Ledger, LedgerError, Reading,
     arm::digest,
     ask_ends::{end_of, give_first_ask, has_ask},
     attachments::{insert_attachments, insert_other_paths},
@@ -76,43 +76,6 @@ impl Ledger {
         .await?
     }
 
-    /// Records the sources of the campaign once, in their order. Returns their ids in order. A source is identified by
-    /// its position in this order, not by its name: a moved file is the same source if its content is the same.
-    pub async fn sources(&self, names: Vec<String>) -> Result<Vec<i64>, LedgerError> {
-        self.write(move |store| {
-            let known: Vec<i64> = store
-                .conn
-                .prepare("SELECT id FROM source ORDER BY id")?
-                .query_map([], |row| row.get(0))?
-                .collect::<Result<_, _>>()?;
-            if !known.is_empty() {
-                // A source from which nothing was read may still be replaced.
-                for (id, name) in known.iter().zip(&names) {
-                    let sql = "UPDATE source SET name = ?2 WHERE id = ?1
-                               AND NOT EXISTS (SELECT 1 FROM split WHERE split.source = source.id)";
-                    store.conn.execute(sql, params![id, name])?;
-                }
-                return Ok(known);
-            }
-            let insert = |name: &String| {
-                store.conn.execute("INSERT INTO source (name) VALUES (?1)", [name])?;
-                Ok(store.conn.last_insert_rowid())
-            };
-            names.iter().map(insert).collect()
-        })
-        .await
-    }
-
-    /// Records the layout of a source (format, delimiter, header). It is fixed once the first split is ingested.
-    pub fn source_layout(&self, source: i64, layout: String) -> Result<(), LedgerError> {
-        self.write_blocking(move |store| {
-            let sql = "UPDATE source SET layout = ?2 WHERE id = ?1
-                       AND NOT EXISTS (SELECT 1 FROM split WHERE split.source = source.id)";
-            store.conn.execute(sql, params![source, layout])?;
-            Ok(())
-        })
-    }
-
     /// Ingests a split durably.
     pub fn ingest(&self, split: IngestedSplit, now_us: i64) -> Result<(), LedgerError> {
         let (committing, _) = self.ingest_later(split, now_us)?;
@@ -151,14 +114,6 @@ impl Ledger {
     pub fn remap(&self, fates: Vec<(i64, Fate)>) -> Result<(), LedgerError> {
         self.write_blocking(move |store| fates.iter().try_for_each(|(ask, fate)| remap(store, *ask, fate)))
     }
-
-    /// Records whether a source was read to its end.
-    pub fn source_complete(&self, source: i64, complete: bool) -> Result<(), LedgerError> {
-        self.write_blocking(move |store| {
-            store.conn.execute("UPDATE source SET complete = ?2 WHERE id = ?1", params![source, complete])?;
-            Ok(())
-        })
-    }
 }
 
 /// The approximate memory use of a waiting ask, in bytes.
@@ -172,6 +127,16 @@ fn weight(ask: &IngestedAsk) -> usize {
         Fate::Skipped(reason) => reason.len(),
     };
     256 + of_fate
+}
+
+impl Reading {
+    /// Compares the checks of the campaign with those that are recorded, as [`Ledger::check_uses`] does.
+    ///
+    /// # Errors
+    /// They differ, or the ledger cannot be read.
+    pub fn agrees_on_checks(&self, uses: &[CheckUseRow]) -> Result<(), LedgerError> {
+        compare_check_uses(&self.check_uses()?, uses, self.sums()?.rows > 0)
+    }
 }
 
 fn compare_check_uses(

@@ -7,12 +7,13 @@ use super::{
     check_uses::{CheckUseRow, check_use_rows},
     dictionary::AnswerDecompressors,
     identity,
+    lock::commits_noted,
     open::open_for_reading,
     readers::ReaderConnection,
     store::read_sums,
 };
-use crate::model::{Checkpoint, Credits, Failure, IdempotencyKey, RequestId, state::State};
-use rusqlite::{OptionalExtension, Row, params};
+use crate::model::{Credits, Failure, IdempotencyKey, RequestId, state::State};
+use rusqlite::{OptionalExtension, params};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -23,17 +24,6 @@ pub struct Reading {
     pub(super) conn: ReaderConnection,
     path: PathBuf,
     pub(super) answers: AnswerDecompressors,
-}
-
-/// A source as the ledger records it.
-#[derive(Debug, Clone)]
-pub struct SourceView {
-    pub id: i64,
-    pub name: String,
-    /// JSON: format, delimiter, header.
-    pub layout: Option<String>,
-    pub complete: bool,
-    pub ends: Vec<Checkpoint>,
 }
 
 /// A failed request that is uncharged according to its replies.
@@ -82,8 +72,23 @@ impl Reading {
     /// Opens a ledger for reading.
     ///
     /// # Errors
-    /// There is no ledger, it has no commit yet, or it has another version.
+    /// There is no ledger, it has no commit yet, it has lost commits, or it has another version.
     pub fn open(path: &Path) -> Result<Reading, LedgerError> {
+        // Read first: a run that is under way notes each commit after it.
+        let noted = commits_noted(path);
+        let reading = Reading::open_older(path)?;
+        let left = reading.commits()?;
+        match noted.filter(|made| *made > left) {
+            Some(made) => Err(LedgerError::log_lost(path, made, left)),
+            None => Ok(reading),
+        }
+    }
+
+    /// The same for a ledger that may have lost commits.
+    ///
+    /// # Errors
+    /// There is no ledger, it has no commit yet, or it has another version.
+    pub fn open_older(path: &Path) -> Result<Reading, LedgerError> {
         Ok(Reading::with(ReaderConnection::alone(open_for_reading(path)?), path))
     }
 
@@ -96,12 +101,12 @@ impl Reading {
         &self.path
     }
 
-    /// Opens a ledger for reading; `None` if there is none yet.
+    /// Opens a ledger for reading that may have lost commits; `None` if there is none yet.
     ///
     /// # Errors
     /// It has another version, or cannot be read.
     pub fn find(path: &Path) -> Result<Option<Reading>, LedgerError> {
-        match Reading::open(path) {
+        match Reading::open_older(path) {
             Err(LedgerError::Absent { .. }) => Ok(None),
             found => found.map(Some),
         }
@@ -153,44 +158,6 @@ impl Reading {
     /// The checks of the campaign, by id.
     pub fn check_uses(&self) -> Result<BTreeMap<i64, CheckUseRow>, LedgerError> {
         check_use_rows(&self.conn)
-    }
-
-    /// The sources in order, each with the checkpoints of its splits.
-    pub fn sources(&self) -> Result<Vec<SourceView>, LedgerError> {
-        let mut sources = self.sources_alone()?;
-        for source in &mut sources {
-            let sql = "SELECT end_offset, end_line, next_row_number, sha256 FROM split WHERE source = ?1 ORDER BY id";
-            let mut select = self.conn.prepare_cached(sql)?;
-            source.ends = select.query_map([source.id], checkpoint)?.collect::<Result<_, _>>()?;
-            if source.ends.iter().any(|end| end.next_row_number == 0) {
-                return Err(LedgerError::Damaged("a split ends before the first row".to_owned()));
-            }
-        }
-        Ok(sources)
-    }
-
-    fn sources_alone(&self) -> Result<Vec<SourceView>, LedgerError> {
-        let mut select = self.conn.prepare("SELECT id, name, layout, complete FROM source ORDER BY id")?;
-        let found = select.query_map([], |row| {
-            let (id, name, layout, complete) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok(SourceView { id, name, layout, complete, ends: Vec::new() })
-        })?;
-        Ok(found.collect::<Result<_, _>>()?)
-    }
-
-    /// The sources in order, each with the checkpoint of its last split. `ends` is empty.
-    pub fn source_ends(&self) -> Result<Vec<(SourceView, Option<Checkpoint>)>, LedgerError> {
-        let mut ended = Vec::new();
-        for source in self.sources_alone()? {
-            let sql = "SELECT end_offset, end_line, next_row_number, sha256 FROM split
-                       WHERE source = ?1 ORDER BY next_row_number DESC LIMIT 1";
-            let end = self.conn.prepare_cached(sql)?.query_row([source.id], checkpoint).optional()?;
-            ended.push((source, end));
-        }
-        if ended.iter().flat_map(|(_, end)| end).any(|end| end.next_row_number == 0) {
-            return Err(LedgerError::Damaged("a split ends before the first row".to_owned()));
-        }
-        Ok(ended)
     }
 
     /// All parts in order.
@@ -380,11 +347,6 @@ impl Reading {
         }
         Ok(counts)
     }
-}
-
-fn checkpoint(row: &Row<'_>) -> Result<Checkpoint, rusqlite::Error> {
-    let number = |at| row.amount(at);
-    Ok(Checkpoint { end_offset: number(0)?, end_line: number(1)?, next_row_number: number(2)?, sha256: row.get(3)? })
 }
 
 /// Parses a failure from the ledger.

@@ -4,16 +4,22 @@
 use super::{
     IngestedAsk, IngestedRow, Ledger, LedgerError, Reading,
     amount::Amounts,
-    ask_ends::leave_unsent,
     check_sums::{AskEnd, CheckSums},
+    completed::leave_unsent,
     ingest::insert_ask_as,
+    open::connect,
     reading::failure_of,
     rows::{compress_rows, damaged},
     store::Store,
+    upgrade::write_copy,
 };
 use crate::model::Checkpoint;
-use rusqlite::{Row, params};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use rusqlite::{Row, config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, params};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    io,
+    path::{Path, PathBuf},
+};
 
 /// Where a split is in its source, and where its asks are in the ledger.
 #[derive(Debug, Clone)]
@@ -104,6 +110,25 @@ impl Reading {
             read.get_mut(index as usize).ok_or_else(|| missing(index))?.corrected.push(row);
         }
         Ok(read)
+    }
+}
+
+impl Reading {
+    /// Copies the ledger into a new folder beside it that is removed when it is dropped, so that a change can be tried.
+    ///
+    /// # Errors
+    /// The copy cannot be written.
+    pub fn copy(&self) -> Result<(tempfile::TempDir, PathBuf), LedgerError> {
+        let beside = self.path().parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let copied = tempfile::Builder::new().prefix(".plan-").tempdir_in(beside).and_then(|folder| {
+            let copy = folder.path().join("ledger.sqlite");
+            let conn = connect(self.path()).map_err(io::Error::other)?;
+            // A reader does not clean up after a killed run.
+            conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(io::Error::other)?;
+            write_copy(&conn, &copy)?;
+            Ok((folder, copy))
+        });
+        copied.map_err(|source| LedgerError::NoCopy { path: self.path().to_owned(), source })
     }
 }
 

@@ -184,11 +184,13 @@ impl Store {
         let (run, commits, was_open) =
             self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.amount(1)?, row.get(2)?)))?;
         if !older && log_is_lost(self.lock.noted(), commits, was_open, log_bytes) {
-            let lost = match self.lock.noted() {
-                Noted::Commits(noted) => format!("{noted} were made, {commits} are left"),
-                _ => "its last run did not close it, and its log is empty".to_owned(),
-            };
-            return Err(LedgerError::LogLost { path: path.to_owned(), lost });
+            return Err(match self.lock.noted() {
+                Noted::Commits(noted) => LedgerError::log_lost(path, noted, commits),
+                _ => {
+                    let lost = "its last run did not close it, and its log is empty".to_owned();
+                    LedgerError::LogLost { path: path.to_owned(), lost }
+                }
+            });
         }
         Ok((run, commits, was_open))
     }

@@ -2,9 +2,9 @@
 //! version 7. The copy is complete and on disk under its final name before the ledger is changed, and the change is one
 //! transaction. So after a crash, the next run finds either the old ledger, and makes the copy again, or the new one.
 
-use super::{LedgerError, Reading, open::connect};
+use super::LedgerError;
 use crate::files;
-use rusqlite::{Connection, config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE};
+use rusqlite::Connection;
 use std::{
     fs::{self, File},
     io,
@@ -41,27 +41,8 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-impl Reading {
-    /// Copies the ledger into a new folder beside it that is removed when it is dropped, so that a change can be tried.
-    ///
-    /// # Errors
-    /// The copy cannot be written.
-    pub fn copy(&self) -> Result<(tempfile::TempDir, PathBuf), LedgerError> {
-        let beside = self.path().parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let copied = tempfile::Builder::new().prefix(".plan-").tempdir_in(beside).and_then(|folder| {
-            let copy = folder.path().join("ledger.sqlite");
-            let conn = connect(self.path()).map_err(io::Error::other)?;
-            // A reader does not clean up after a killed run.
-            conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(io::Error::other)?;
-            write_copy(&conn, &copy)?;
-            Ok((folder, copy))
-        });
-        copied.map_err(|source| LedgerError::NoCopy { path: self.path().to_owned(), source })
-    }
-}
-
 /// Writes the content of the database, including what is still in its log, and waits until it is on disk.
-fn write_copy(conn: &Connection, partial: &Path) -> io::Result<()> {
+pub(super) fn write_copy(conn: &Connection, partial: &Path) -> io::Result<()> {
     match fs::remove_file(partial) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

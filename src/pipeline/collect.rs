@@ -113,8 +113,10 @@ impl Collection {
         let out = out.or_else(|| place.is_dir().then(|| place.to_owned())).ok_or_else(apart)?;
         let file = config.map(read_file).transpose()?;
         let base = config.and_then(Path::parent).unwrap_or(Path::new(""));
-        let reading = Reading::open(&ledger)?;
-        let mut campaign = campaign_of(&reading, &ledger, &out, file.as_ref().map(|file| (file, base)))?;
+        let reading = Reading::open_older(&ledger)?;
+        let campaign = campaign_of(&reading, &ledger, &out, file.as_ref().map(|file| (file, base)));
+        // What it lacks may be in commits that it has lost.
+        let mut campaign = campaign.or_else(|error| Reading::open(&ledger).map_err(Error::from).and(Err(error)))?;
         let NamedService { url: service, moved_from } = service;
         let named = service.or_else(|| file.as_ref()?.service.url.as_deref());
         let recorded = campaign.service.url.clone();

@@ -156,6 +156,8 @@ fn refuse_usable(campaign: &Campaign, identity: &Identity) -> Result<(), Error> 
         Err(error) if error.is_loss() => Ok(()),
         // The ledger has no first commit yet, so it never sent anything.
         Ok(opened) if opened.was_created() => Ok(()),
+        // It opens, and a run stops at its damaged pages.
+        Ok(opened) if opened.reading()?.examine().is_err_and(|error| error.is_loss()) => Ok(()),
         Ok(_) => Err(Error::Config(format!(
             "--new-ledger is for a folder whose ledger is lost, but {} is usable: run without --new-ledger to resume, \
              or choose another folder with --out DIR to pay for everything again",

@@ -113,8 +113,8 @@ impl Intake {
                 Err(SourceError::NothingOnStdin { .. }) if source.is_some_and(|source| source.complete) => {}
                 // All rows are already ingested, so the file is not needed.
                 Err(SourceError::Open { fault, .. })
-                    if fault.kind() == std::io::ErrorKind::NotFound && source.is_some_and(|source| source.complete) => {
-                }
+                    if fault.kind() == std::io::ErrorKind::NotFound
+                        && source.is_some_and(|source| source.complete && source.name == input.name) => {}
                 Err(error @ (SourceError::Changed { .. } | SourceError::Truncated { .. })) => {
                     let why = layout.and_then(|layout| layout.read_differently(&input.name, &campaign.source_options));
                     return Err(why.unwrap_or_else(|| error.into()));

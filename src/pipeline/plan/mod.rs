@@ -70,7 +70,10 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
     if campaign.out.is_dir() {
         refuse_other_writers(&campaign.out)?;
     }
-    let reading = Reading::find(&campaign.ledger)?;
+    let reading = match Reading::find(&campaign.ledger)? {
+        Some(_) if !campaign.accept_older_ledger => Some(Reading::open(&campaign.ledger)?),
+        found => found,
+    };
     let known = match &reading {
         None => {
             refuse_lost_ledger(campaign)?;
@@ -83,7 +86,7 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
             }
             reading.agrees(&identity)?;
             refuse_older(campaign, reading)?;
-            agreed_uses(campaign, reading)?;
+            reading.agrees_on_checks(&agreed_uses(campaign, reading)?)?;
             reading.sources()?
         }
     };

@@ -71,7 +71,10 @@ async fn an_input_that_was_read_to_its_end_is_not_needed_again() {
     let mut world = World::new().rows(3).max_credits(2);
     world.run().await.exits(ExitCode::Budget).charged(2);
     std::fs::remove_file(world.path("book.csv")).unwrap();
-    let mut world = world.max_credits(3);
+    let mut world = world.max_credits(3).campaign(|file| file.input.paths = vec!["december.csv".into()]);
+    let message = refused(&mut world).await;
+    assert!(message.contains("december.csv"), "another input, which is not there: {message}");
+    let mut world = world.campaign(|file| file.input.paths = vec!["book.csv".into()]);
     world.run().await.exits(ExitCode::Complete).charged(3).counts(results(3)).adds_up(true);
 }
 

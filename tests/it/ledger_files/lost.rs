@@ -19,6 +19,11 @@ fn a_ledger_that_was_killed_and_lost_its_log_is_refused_until_the_log_is_back() 
         workspace.run(&[]).exits(11).says("ledger.sqlite-wal was removed").says("--new-ledger");
     }
     assert_eq!(charges(&workspace), sent, "nothing is sent by a ledger without its receipts");
+    Said::of(&mut workspace.production("plan", &[])).exits(11).says("is missing commits");
+    for words in ["status", "collect", "export --to new", "report --to new.html", "resolve --list"] {
+        let words: Vec<&str> = words.split(' ').chain(["out/2026-11"]).collect();
+        workspace.say(&words).exits(11).says("is missing commits");
+    }
     // A refused run created its own, empty log.
     drop(fs::remove_file(out(&workspace).join("ledger.sqlite-shm")));
     fs::rename(&safe, &log).unwrap();
@@ -135,6 +140,23 @@ fn a_ledger_that_lost_its_log_is_set_aside_by_a_new_one() {
 
 /// The files of a ledger that a backup has.
 const BACKED_UP: [&str; 2] = ["ledger.sqlite", "ledger.lock"];
+
+#[test]
+fn a_ledger_with_damaged_pages_is_set_aside_by_a_new_one() {
+    let mut workspace = held(400);
+    workspace.service.answers_all();
+    workspace.loses_a_ledger = true;
+    workspace.run(&["--max-credits", "300", "--price", "aml-screening=1"]).exits(4);
+    let ledger = out(&workspace).join("ledger.sqlite");
+    let mut bytes = fs::read(&ledger).unwrap();
+    let from = bytes.len() / 3;
+    bytes[from..].fill(0x5a);
+    fs::write(&ledger, bytes).unwrap();
+    workspace.run(&[]).exits(11).says("--new-ledger sets them aside");
+    workspace.run(&["--new-ledger"]).exits(0).says("400 rows: 400 results");
+    assert_eq!(workspace.service.simulator.stats().double_charges, 0);
+    workspace.run(&["--new-ledger"]).exits(2).says("is usable");
+}
 
 /// A finished campaign of 20 rows whose ledger, with its lock file, is an older copy: of the time when this many rows
 /// were answered. The outputs are current.

@@ -144,6 +144,24 @@ fn a_changed_input_a_changed_campaign_and_an_input_among_the_outputs_are_refused
     let more = ["--carry", "status"];
     let (plan, run) = (planned(&workspace, &more).exits(2), workspace.run(&more).exits(2));
     assert!(last(&plan).contains("the carried columns") && last(&plan) == last(&run), "{}", last(&plan));
+    // The check has another name now.
+    let other = "[[check]]\nuse = \"aml-screening\"\nname = \"screen\"\n\
+                 fields = { name = \"name\", entity = { value = 0 }, country = { value = \"za\" } }\n";
+    workspace.write("other.toml", other);
+    let renamed = |command: &str| {
+        let words = format!(
+            "{command} book.csv -c other.toml --campaign 2026-11 --mode production --id no --max-credits 1000 \
+             --price aml-screening=1 --service"
+        );
+        let words: Vec<&str> = words.split(' ').chain([workspace.service.url.as_str()]).collect();
+        last(&workspace.say(&words).exits(2))
+    };
+    assert!(
+        renamed("plan").contains("without the check `screen`")
+            && renamed("run --yes").contains("without the check `screen`"),
+        "{}",
+        renamed("run --yes")
+    );
     #[cfg(unix)]
     {
         let mode = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
