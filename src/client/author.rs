@@ -6,6 +6,7 @@ use super::{
     transport::Reply,
 };
 use crate::model::json_pointer;
+use serde_json::Value;
 
 /// Who wrote a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +31,14 @@ impl Author {
         match (reply.status, &reply.body, json) {
             // The description has no redirect. 407 and 511 are defined as those of a proxy and of a sign-in page: RFC
             // 9110, 15.5.8, and RFC 6585, 6.
-            (300..400 | 407 | 511, ..) => Author::Another,
+            (300..=399 | 407 | 511, ..) => Author::Another,
+            (200..300, _, Some(json)) if is_notice(&json.value, &NOTICE_OF_PORTAL) => Author::Another,
             (200..300, _, Some(_)) => Author::Service,
             (_, _, Some(json)) if has_error(json) => Author::Service,
-            (_, _, Some(_)) | (_, None, None) => Author::Unclear,
+            // What these mean is not read from the body: a request may be repeated after each of them.
+            (401..=403 | 429 | 500.., _, Some(_)) | (_, None, None) => Author::Unclear,
+            (_, _, Some(json)) if is_notice(&json.value, &NOTICE_OF_GATEWAY) => Author::Another,
+            (_, _, Some(_)) => Author::Unclear,
             // Proxies limit rates too, and a request is repeated in the same way.
             (429, ..) => Author::Unclear,
             (_, Some(body), None) => of_text(reply.status, body),
@@ -42,7 +47,50 @@ impl Author {
 }
 
 fn has_error(json: &JsonBody) -> bool {
-    ["/error/code", "/error/message"].iter().any(|at| json_pointer::at(&json.value, at).is_some())
+    ["/error/code", "/error/message"].iter().any(|at| json_pointer::at(&json.value, at).is_some_and(|at| !at.is_null()))
+}
+
+/// The members of what a gateway says in JSON in the place of the service.
+const NOTICE_OF_GATEWAY: [&str; 7] = ["message", "msg", "status", "statuscode", "status_code", "request_id", "fault"];
+/// Those of what a sign-in page says in JSON with a 2xx, besides links.
+const NOTICE_OF_PORTAL: [&str; 12] = [
+    "message",
+    "msg",
+    "status",
+    "statuscode",
+    "status_code",
+    "error",
+    "error_description",
+    "detail",
+    "reason",
+    "title",
+    "code",
+    "fault",
+];
+
+/// Whether an object has nothing but these members, and links in a portal's. The service's replies have `success`, a
+/// result, an `error` with a code, or the id of a request or job.
+fn is_notice(json: &Value, members: &[&str]) -> bool {
+    let is_text = |value: &Value| value.is_string() || value.is_number() || value.is_null();
+    let is_link = |name: &str| ["url", "uri", "link", "location", "redirect"].iter().any(|end| name.ends_with(end));
+    let is_word = |(name, value): (&String, &Value)| {
+        let name = name.to_ascii_lowercase();
+        let may_link = members.len() == NOTICE_OF_PORTAL.len();
+        name == "fault" || is_text(value) && (members.contains(&name.as_str()) || may_link && is_link(&name))
+    };
+    json.as_object().is_some_and(|object| !object.is_empty() && object.iter().all(is_word))
+}
+
+/// Whether a body is a web page.
+pub fn is_page(body: Option<&[u8]>) -> bool {
+    let text = body.map(|body| String::from_utf8_lossy(body.trim_ascii()).to_ascii_lowercase()).unwrap_or_default();
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('<') && text.contains("<html")
+}
+
+/// Whether a text begins like a list in JSON, and not like a sentence with a word in brackets.
+fn is_list(text: &[u8]) -> bool {
+    text.strip_prefix(b"[")
+        .is_some_and(|rest| matches!(rest.trim_ascii_start().first(), None | Some(b'{' | b'[' | b'"' | b']')))
 }
 
 /// The author of a body that is not JSON.
@@ -50,7 +98,7 @@ fn of_text(status: u16, body: &[u8]) -> Author {
     let text = body.trim_ascii();
     match status {
         // A part of an answer, or one with a mistake.
-        _ if text.starts_with(b"{") || text.starts_with(b"[") => Author::Unclear,
+        _ if text.starts_with(b"{") || is_list(text) => Author::Unclear,
         // Gateways of a service refuse an API key in a word. A proxy would use 407.
         401 if !text.starts_with(b"<") => Author::Unclear,
         402 | 500.. if text.is_empty() => Author::Unclear,
@@ -98,9 +146,12 @@ mod tests {
     fn an_error_with_the_documented_content_is_the_services_and_other_json_is_unclear() {
         for status in [400, 401, 403, 404, 409, 429, 500, 503] {
             assert_eq!(of(status, Some(r#"{"error": {"code": "X"}}"#)), Author::Service, "{status}");
-            assert_eq!(of(status, Some(r#"{"message": "Forbidden"}"#)), Author::Unclear, "{status}");
+            assert_eq!(of(status, Some(r#"{"errors": ["no such bank"]}"#)), Author::Unclear, "{status}");
             assert_eq!(of(status, Some(r#"{"error": {"code": "#)), Author::Unclear, "{status}");
             assert_eq!(of(status, None), Author::Unclear, "{status}: cut off");
+        }
+        for status in [401, 402, 403, 429, 503] {
+            assert_eq!(of(status, Some(r#"{"message": "Forbidden"}"#)), Author::Unclear, "{status}");
         }
         assert_eq!(of(200, Some("{}")), Author::Service);
         for status in [401, 402, 429, 500, 502] {
@@ -108,5 +159,42 @@ mod tests {
         }
         assert_eq!(of(401, Some("Unauthorized")), Author::Unclear);
         assert_eq!(of(429, Some("<html>")), Author::Unclear);
+    }
+
+    #[test]
+    fn the_notice_of_a_gateway_or_a_portal_in_json_is_not_the_services() {
+        for status in [400, 404, 405, 409, 413, 415, 422] {
+            for body in [
+                r#"{"message": "no Route matched", "request_id": "8a"}"#,
+                r#"{"statusCode": 404, "message": "Resource not found"}"#,
+                r#"{"fault": {"faultstring": "Body buffer overflow"}}"#,
+                "[policy 7] blocked by the gateway",
+            ] {
+                assert_eq!(of(status, Some(body)), Author::Another, "{status} {body}");
+            }
+            for body in
+                [r#"{"success": false, "message": "x"}"#, r#"{"message": "x", "errors": []}"#, "{}", r#"[{"a": "#]
+            {
+                assert_eq!(of(status, Some(body)), Author::Unclear, "{status} {body}");
+            }
+        }
+        for body in [
+            r#"{"error": "login_required", "login_url": "https://wifi.example/"}"#,
+            r#"{"status": "authentication_required", "portal_url": "https://wifi.example/", "message": "Sign in"}"#,
+            r#"{"message": "Please sign in"}"#,
+        ] {
+            assert_eq!(of(200, Some(body)), Author::Another, "{body}");
+        }
+        for body in
+            [r#"{"error": {"code": "X"}}"#, r#"{"status": "Approved", "score": 3}"#, r#"{"success": true}"#, "[]"]
+        {
+            assert_eq!(of(200, Some(body)), Author::Service, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_told_from_other_markup() {
+        assert!(is_page(Some(b"\xef\xbb\xbf <!DOCTYPE html>\n<HTML lang='en'>")) && is_page(Some(b"<html>")));
+        assert!(!is_page(Some(b"<?xml version='1.0'?><PostResponse/>")) && !is_page(Some(b"")) && !is_page(None));
     }
 }

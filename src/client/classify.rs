@@ -4,9 +4,11 @@
 use super::{
     author::Author,
     cached_failure::is_cached_failure,
+    charge::{charge_in, most_believed},
     job_reply,
-    job_words::{JobWord, stated_job},
+    job_words::{JobWord, OPEN, StatedJob, stated_job, word},
     json_body::{JsonBody, json_body},
+    own_failure::calls_itself_a_failure,
     reply_message::{message, told},
     retry_after::{RetryAfter, retry_after},
     transport::{Exchange, Reply, TransportFault},
@@ -24,25 +26,6 @@ use crate::{
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// JSON pointers to a charge in a reply. The service's API description: `creditsUsed` with jobs and in events, where it is
-/// in `data`, and "credits spent" in `meta`, whose spelling is not shown. A reply that is not an answer may state a charge
-/// too, so all are read in every reply.
-const CHARGE_POINTERS: [&str; 14] = [
-    "/creditsUsed",
-    "/credits_used",
-    "/meta/credits_spent",
-    "/meta/creditsSpent",
-    "/meta/creditsUsed",
-    "/meta/credits_used",
-    "/data/creditsUsed",
-    "/data/credits_used",
-    "/results/creditsUsed",
-    "/results/credits_used",
-    "/job/creditsUsed",
-    "/data/job/creditsUsed",
-    "/error/creditsUsed",
-    "/error/credits_used",
-];
 /// JSON pointers to a balance in a reply. The service's API description: `remainingCredits` in the verification
 /// envelope.
 const REMAINING_POINTERS: [&str; 3] = ["/remainingCredits", "/meta/remainingCredits", "/meta/remaining_credits"];
@@ -99,6 +82,8 @@ pub struct Classified {
     pub charge: Amount,
     /// Why a reply of a check with the flow `job` that has no answer yet names no job that can be followed.
     pub job_fault: Option<String>,
+    /// The answer is pending, but the reply may have it: it counts if the rules of the check recognise it.
+    pub may_be_answer: bool,
     /// The parsed body of a 2xx.
     pub answer: Option<JsonBody>,
     /// The service's code and message, or the fault in the transport.
@@ -138,6 +123,7 @@ fn no_reply(fault: &TransportFault) -> Classified {
         job: None,
         charge: Amount::Absent,
         job_fault: None,
+        may_be_answer: false,
         answer: None,
         code: None,
         // The fault may contain a certificate's name, or an invalid header.
@@ -168,6 +154,13 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     let code = text(&["/error/code", "/code"]);
     let outcome = outcome(reply, author, body, spec, &charge);
     let (outcome, job, required) = of_job(reply.status, body, spec, code, outcome);
+    let (outcome, author) = match outcome {
+        // What a sign-in page says in JSON is no answer, however often it comes.
+        Outcome::Unconvincing | Outcome::Unreadable if author == Author::Another => (Outcome::Unreadable, author),
+        outcome if (200..300).contains(&reply.status) && json.is_some() => (outcome, Author::Service),
+        outcome => (outcome, author),
+    };
+    let is_pending = matches!(outcome, Outcome::Pending { .. });
     let fault = body.zip(spec.job).filter(|_| matches!(outcome, Outcome::Pending { .. }));
     Classified {
         outcome,
@@ -186,6 +179,7 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
         code: code.map(shown),
         job,
         charge,
+        may_be_answer: is_pending && body.is_some_and(|json| may_be_answer(reply.status, json, spec)),
         job_fault: fault.map(|(body, job)| shown(&job_reply::unusable(body, job))),
         message: told(reply, words.clone()),
         words: words.unwrap_or_default(),
@@ -223,30 +217,6 @@ fn of_job(
     (Outcome::Accepted { stated }, id, required)
 }
 
-/// The charge that a reply states: the largest if it is stated in several places. A charge above `most` is not believed.
-fn charge_in(body: Option<&Value>, configured: Option<&str>, most: Credits) -> Amount {
-    let amounts = amounts(body, configured, &CHARGE_POINTERS, Rounding::Up);
-    amounts.fold(Amount::Absent, |found, amount| match (found, amount) {
-        (unreadable @ Amount::Unreadable(_), _) | (_, unreadable @ Amount::Unreadable(_)) => unreadable,
-        (_, Amount::Credits(absurd)) if absurd > most => Amount::Unreadable(absurd.to_string()),
-        (Amount::Credits(one), Amount::Credits(other)) => Amount::Credits(one.max(other)),
-        (Amount::Absent, amount) | (amount, Amount::Absent) => amount,
-    })
-}
-
-/// The charge that a reply states to a request that should be free: an amount above zero, or one that cannot be read.
-/// `configured` is the place that the user sets, and `price` what a check costs.
-pub fn stated_charge(exchange: &Exchange, configured: Option<&str>, price: Credits) -> Option<Amount> {
-    let json = json_body(exchange.reply.as_ref().ok()?.body.as_deref()?)?;
-    let charge = charge_in(Some(&json.value), configured, most_believed(price));
-    (!matches!(charge, Amount::Absent | Amount::Credits(Credits::ZERO))).then_some(charge)
-}
-
-/// The highest charge that is believed.
-fn most_believed(price: Credits) -> Credits {
-    price.max(Credits(1)).times(Credits::ABSURD_TIMES)
-}
-
 /// The balance that a reply states: the first amount found.
 fn balance(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
     let mut amounts = amounts(body, spec.remaining_pointer, &REMAINING_POINTERS, Rounding::Down);
@@ -280,7 +250,7 @@ fn outcome(reply: &Reply, author: Author, json: Option<&Value>, spec: &ReplySpec
             outcome if author == Author::Another && outcome != Outcome::Misrouted => Outcome::Unknown,
             _ if is_cached_failure(status, json, spec.cached_failure) => Outcome::CachedFailure,
             // Only a complete reply is about the row.
-            Outcome::Refused if reply.body.is_none() => Outcome::Unknown,
+            Outcome::Refused if json.is_none() && author == Author::Unclear => Outcome::Unknown,
             outcome => outcome,
         },
     }
@@ -335,24 +305,24 @@ fn has_fields(json: &Value) -> bool {
 fn is_pending(status: u16, json: &Value, spec: &ReplySpec<'_>) -> bool {
     match status {
         202 => !is_completed(json, spec),
-        _ => json.get("status").and_then(Value::as_str) == Some("pending"),
+        _ => match json.get("status").and_then(word) {
+            Some(word) if word == "pending" => true,
+            Some(word) => OPEN.contains(&word.as_str()) && !stated_job(json, spec.job, spec.answer).has_result,
+            None => false,
+        },
     }
+}
+
+/// Whether a 202 has what may be an answer, and neither says that it is pending nor names a job.
+fn may_be_answer(status: u16, json: &Value, spec: &ReplySpec<'_>) -> bool {
+    let stated = || stated_job(json, spec.job, spec.answer);
+    let has_no_job = spec.job.is_none_or(|job| job_reply::named_job(json, job).is_none());
+    status == 202 && has_no_job && stated() == StatedJob { word: JobWord::Nothing, has_result: true }
 }
 
 fn is_completed(json: &Value, spec: &ReplySpec<'_>) -> bool {
     let stated = stated_job(json, spec.job, spec.answer);
     stated.word == JobWord::Completed && stated.has_result
-}
-
-/// Whether an answer reports a failure in its own fields: `success` is false, or `error` is set.
-pub fn calls_itself_a_failure(answer: &Value) -> bool {
-    let says_no = |value: &Value| match value {
-        Value::Bool(truth) => !truth,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => ["false", "no", "0"].iter().any(|no| text.trim().eq_ignore_ascii_case(no)),
-        _ => false,
-    };
-    answer.get("success").is_some_and(says_no) || answer.get("error").is_some_and(|error| !error.is_null())
 }
 
 fn server_clock(date: &str) -> Option<i64> {

@@ -40,12 +40,26 @@ fn both_envelopes_are_answers_and_state_their_charge() {
 #[test]
 fn a_complete_2xx_without_content_is_repeated_before_it_counts() {
     let foreign = r#"{"message": "ok", "code": 0}"#;
-    for body in ["", "<html>sign in</html>", r#"{"resul"#, r#"{"results": .5}"#, "[]", "{}", "7", foreign] {
+    let portal = r#"{"error": "login_required", "login_url": "https://wifi.example/"}"#;
+    for body in [
+        "",
+        portal,
+        r#"{"error": "x"}"#,
+        "<html>sign in</html>",
+        r#"{"resul"#,
+        r#"{"results": .5}"#,
+        "[]",
+        "{}",
+        "7",
+        foreign,
+    ] {
         assert_eq!(outcome_of(200, body), Outcome::Unreadable, "{body}");
     }
     assert_eq!(outcome_of(200, r#"{"results": null}"#), Outcome::Unreadable);
     let at_the_root = r#"{"found": false, "message": "none"}"#;
-    for body in [at_the_root, r#"{"success": false}"#, r#"{"error": "x"}"#, r#"{"success": "no", "results": null}"#] {
+    for body in
+        [at_the_root, r#"{"success": false}"#, r#"{"error": {"x": 1}}"#, r#"{"success": "no", "results": null}"#]
+    {
         assert_eq!(outcome_of(200, body), Outcome::Unconvincing, "{body}");
     }
 }

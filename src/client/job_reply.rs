@@ -1,7 +1,10 @@
 //! Replies of a check with the flow `job`: which one accepts the request as a job, and which one says that the answer
 //! needs a webhook. Pure functions of the status and the body.
 
-use super::job_words::{JobWord, has_content, stated_job};
+use super::{
+    job_words::{JobWord, has_content, stated_job},
+    own_failure::calls_itself_a_failure,
+};
 use crate::{
     catalogue::{AnswerSpec, JobSpec},
     model::{
@@ -38,6 +41,7 @@ pub(super) fn unusable(body: &Value, job: &JobSpec) -> String {
     let places = job.id.join(" or ");
     match ids(body, job).next() {
         None => format!("expected the id of a job at {places}, found none"),
+        Some(_) if calls_itself_a_failure(body) => "it names a job and says that it failed".to_owned(),
         Some(id) => format!("expected the id of a job at {places}, of letters, digits and `-_.:~=+`, found {id}"),
     }
 }

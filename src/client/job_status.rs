@@ -3,9 +3,10 @@
 //! job leaves it open, because asking again costs nothing. [`job_words`](super::job_words) has the words.
 
 use super::{
+    author::Author,
     classify::ReplySpec,
     job_reply::named_job,
-    job_words::{JobWord, stated_job},
+    job_words::{JobWord, has_content, stated_job},
     json_body::{JsonBody, json_body},
     reply_message::message,
     transport::Reply,
@@ -47,15 +48,18 @@ pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNe
     let job = spec.job?;
     match reply.status {
         200..300 => {}
-        404 | 410 => return Some(JobNews::NotFound),
+        404 | 410 if Author::of_reply(reply) != Author::Another => return Some(JobNews::NotFound),
         _ => return None,
     }
     let bytes = reply.body.as_deref()?;
     let Some(json) = json_body(bytes).filter(|json| json.value.is_object()) else {
-        return Some(JobNews::Unclear { why: "it is not a JSON object".to_owned(), result: None });
+        let result = json_body(bytes).filter(|json| has_content(&json.value)).map(Box::new);
+        return Some(JobNews::Unclear { why: "it is not a JSON object".to_owned(), result });
     };
     let body = &json.value;
-    let unclear = |why: String| JobNews::Unclear { why, result: None };
+    // What may be a result in an unknown place is kept, for the case that no better reply comes.
+    let kept = || has_content(body).then(|| Box::new(json.clone()));
+    let unclear = |why: &str| JobNews::Unclear { why: why.to_owned(), result: kept() };
     if let Some(named) = named_job(body, job).filter(|named| !named.as_ref().is_some_and(|named| named.is_same(id)))
         && !planted(Bug::StateOfAnotherJob)
     {
@@ -74,13 +78,13 @@ pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNe
             JobNews::Failed { result, code: code.map(shown), message: shown(&told) }
         }
         (JobWord::Completed, Some(result)) => JobNews::Completed { result, is_said: true },
-        (JobWord::Completed, None) => unclear("it says that the job is complete, and has no result".to_owned()),
+        (JobWord::Completed, None) => unclear("it says that the job is complete, and has no result"),
         (_, result) if reply.status == 202 => JobNews::Open { result },
         (JobWord::Other(word), result) => {
             let word = printable_cut(&word, WORD_CHARACTERS_MAX);
             JobNews::Unclear { why: format!("its state is `{word}`, which is not known"), result }
         }
-        (JobWord::Nothing, None) => unclear("it has neither a known state nor a result".to_owned()),
+        (JobWord::Nothing, None) => unclear("it has neither a known state nor a result"),
         (JobWord::Nothing, result) if super::calls_itself_a_failure(body) => {
             JobNews::Unclear { why: "it says that it failed, and does not say that the job did".to_owned(), result }
         }

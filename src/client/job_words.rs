@@ -11,7 +11,8 @@ use crate::{
 use serde_json::Value;
 
 /// The job has no result yet.
-const OPEN: [&str; 7] = ["pending", "queued", "processing", "in_progress", "running", "waiting", "scheduled"];
+pub(super) const OPEN: [&str; 7] =
+    ["pending", "queued", "processing", "in_progress", "running", "waiting", "scheduled"];
 /// These say the same outside a result. Inside one they are findings, such as the state of a bank account.
 const OPEN_OR_FINDING: [&str; 7] = ["accepted", "submitted", "created", "started", "received", "active", "new"];
 const COMPLETED: [&str; 5] = ["completed", "complete", "done", "succeeded", "finished"];
@@ -22,7 +23,7 @@ const NOT_GOOD: [&str; 8] = ["error", "fail", "errored", "unsuccessful", "aborte
 const ENVELOPE: [&str; 5] = ["success", "ok", "error", "fail", ""];
 
 /// Where a reply may describe its job, besides the places of the job's id that the check declares.
-const ENVELOPES: [&str; 6] = ["", "/data", "/results", "/job", "/data/job", "/data/0"];
+pub(super) const ENVELOPES: [&str; 6] = ["", "/data", "/results", "/job", "/data/job", "/data/0"];
 /// The members of a description that state the job.
 const STATES: [&str; 2] = ["status", "state"];
 
@@ -156,10 +157,12 @@ pub(super) fn has_content(value: &Value) -> bool {
     has_own_content(value) || nested(value) || value.as_array().is_some_and(|values| values.iter().any(has_content))
 }
 
-/// The same, apart from what is nested in another envelope.
+/// The same, apart from what is nested in another envelope. A document in an envelope as text is content.
 fn has_own_content(value: &Value) -> bool {
-    let is_content = |(name, value): (&String, &Value)| {
-        !NESTED.contains(&name.as_str()) && !OF_STATE.contains(&name.as_str()) && !value.is_null()
+    let is_document = |value: &Value| value.as_str().is_some_and(|text| text.trim_start().starts_with(['{', '[']));
+    let is_content = |(name, value): (&String, &Value)| match NESTED.contains(&name.as_str()) {
+        true => is_document(value),
+        false => !OF_STATE.contains(&name.as_str()) && !value.is_null(),
     };
     value.as_object().is_some_and(|members| members.iter().any(is_content))
 }
@@ -171,7 +174,7 @@ fn is_declared(result: &Value, words: &[String]) -> bool {
 }
 
 /// A word in lower case, with `_` for what separates its parts. Numbers and other values say nothing.
-fn word(value: &Value) -> Option<String> {
+pub(super) fn word(value: &Value) -> Option<String> {
     value.as_str().map(plain)
 }
 

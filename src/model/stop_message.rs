@@ -22,7 +22,7 @@ impl fmt::Display for Stop {
                 f,
                 "the service states {stated} credits for `{check}`, but the price table says {table}. If the amount \
                  is right, run again with --price {check}={stated}. If it is not, book the right amount with `rescreen \
-                 resolve --charge N --request {request}` once the request has an answer, and run again with \
+                 resolve --charge N --request {request} --reason \"WHY\"` once the request has an answer, and run again with \
                  --continue-anyway"
             ),
             Stop::Price { check, stated, table, request: None } => write!(
@@ -38,7 +38,7 @@ impl fmt::Display for Stop {
                  the price. Only the price was booked for it. Check the charge with the service, and set the field \
                  that states the amount with [service] charge_pointer or remaining_pointer: then only that field is \
                  read, and \"\" reads no field and relies on the account's balance alone. Run again with \
-                 --continue-anyway; `rescreen resolve --charge` corrects what was booked",
+                 --continue-anyway; `rescreen resolve --charge N --request ID --reason \"WHY\"` corrects what was booked",
                 Credits::ABSURD_TIMES
             ),
             Stop::NoCredits { balance, price } => write!(

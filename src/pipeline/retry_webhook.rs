@@ -239,7 +239,7 @@ async fn book(collection: &Collection, job: &NamedJob, credits: Credits) {
     if let Err(error) = booked.await {
         tracing::warn!(
             "the charge of {credits} credits for the delivery of job {} is not recorded: {error}. When nothing else uses \
-             the ledger, add it to what is booked with `rescreen resolve --request {} --charge N`",
+             the ledger, add it to what is booked with `rescreen resolve --request {} --charge N --reason \"WHY\"`",
             job.id,
             job.request.0
         );

@@ -7,13 +7,13 @@ use super::echo::{Echo, echo};
 use super::file_body::{FileBody, FileFault};
 use super::gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause};
 use super::make_ready::{Made, make_ready};
-use super::{judge::Judged, peer::note_peer, refusal::refusal};
+use super::{peer::note_peer, refusal::refusal};
 use crate::{
-    client::{Author, Classified, Exchange, PushBack, calls_itself_a_failure, classify},
+    client::{Author, Classified, Exchange, PushBack, classify},
     error::Error,
     ledger::{AnswerRecord, ArmOrder, NotArmed, Settled, Settlement},
     model::{
-        Clock, Credits, Judgement, Permit, RequestId, Verdict,
+        Clock, Credits, Judgement, Permit, RequestId,
         budget::{Account, BudgetRefusal},
         clock::ClockSample,
         credits::Amount,
@@ -277,9 +277,13 @@ async fn settle(
         // A reply from the wrong side is not an answer for this campaign.
         classified.outcome = Outcome::Unknown;
     }
+    if order.is_some() && classified.outcome == Outcome::Unknown {
+        // Whatever the reply to its upload means, the request itself was not sent.
+        classified.outcome = Outcome::NotWritten;
+    }
     let mode_of_job = mode_of_job(&sent, &classified);
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
-    let judged = judge(check, &sent, &mut classified, now_us);
+    let judged = check.judge.judge_reply(&mut classified, &sent.body, sent.price, now_us);
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let waits = pause.map(|pause| context.check_pauses.refused(&sent.check, pause, PUSH_BACK_MAX));
     let (of_all, of_check) = match waits {
@@ -373,24 +377,6 @@ async fn settle(
         uploaded: sent.uploaded,
         other_side,
     })))
-}
-
-/// Judges an answer, and drops it. An answer that says it failed and that no rule recognises becomes
-/// [`Outcome::Unconvincing`]: it must repeat before it counts.
-fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified, now_us: i64) -> Option<Judged> {
-    let answer = classified.answer.take()?;
-    match classified.outcome {
-        Outcome::Answered { stated } => {
-            let judged = check.judge.judge(&answer, &sent.body, now_us);
-            let unrecognised = judged.judgement.verdict == Verdict::Unrecognised;
-            if unrecognised && calls_itself_a_failure(&answer.value) && stated.unwrap_or_default() <= sent.price {
-                classified.outcome = Outcome::Unconvincing;
-            }
-            Some(judged)
-        }
-        Outcome::Unconvincing => Some(Judged { judgement: Judgement::unrecognised(), other_mode: None, dataset: None }),
-        _ => None,
-    }
 }
 
 /// The mode that an accepted job names, if it is not the mode that was sent.

@@ -7,12 +7,13 @@ use super::{
 };
 use crate::{
     catalogue::{AnswerSpec, ColumnValue, Declaration, VerdictRule, VerdictSpec},
-    client::{JsonBody, calls_itself_a_failure, is_word_of_failure},
+    client::{Classified, JsonBody, calls_itself_a_failure, has_error, is_word_of_failure},
     error::Error,
     model::{
-        Judgement,
+        Credits, Judgement, Verdict,
         planted::{Bug, planted},
         printable::printable_cut,
+        state::Outcome,
     },
     pipeline::campaign::rules::Rules,
     template::{AnswerRules, AnswerView, Templates},
@@ -99,6 +100,39 @@ impl Judge {
         Judged { judgement, other_mode, dataset: payload.and_then(|payload| self.dataset(payload)) }
     }
 
+    /// Judges the answer of a reply to a request with the body `sent` that holds `price`, and drops it. It may change the
+    /// outcome: an answer that says it failed and that no rule recognises must repeat before it counts, and one that comes
+    /// where none is expected yet counts if a rule recognises it.
+    pub fn judge_reply(
+        &self,
+        classified: &mut Classified,
+        sent: &Map<String, Value>,
+        price: Credits,
+        now_us: i64,
+    ) -> Option<Judged> {
+        let answer = classified.answer.take()?;
+        let is_recognised = |judged: &Judged| judged.judgement.verdict != Verdict::Unrecognised;
+        match classified.outcome {
+            Outcome::Answered { stated } => {
+                let judged = self.judge(&answer, sent, now_us);
+                let is_believed = stated.unwrap_or_default() <= price;
+                if !is_recognised(&judged) && calls_itself_a_failure(&answer.value) && is_believed {
+                    classified.outcome = Outcome::Unconvincing;
+                }
+                Some(judged)
+            }
+            Outcome::Pending { stated } if classified.may_be_answer => {
+                let judged = Some(self.judge(&answer, sent, now_us)).filter(is_recognised)?;
+                (classified.outcome, classified.job_fault) = (Outcome::Answered { stated }, None);
+                Some(judged)
+            }
+            Outcome::Unconvincing => {
+                Some(Judged { judgement: Judgement::unrecognised(), other_mode: None, dataset: None })
+            }
+            _ => None,
+        }
+    }
+
     fn dataset(&self, payload: &Value) -> Option<String> {
         let column = self.answer.columns.iter().find(|column| column.name == DATASET_COLUMN)?;
         match column.read(payload) {
@@ -157,17 +191,6 @@ fn compares(rule: &VerdictRule, place: &str, word: &str) -> bool {
 /// The day of an instant in UTC.
 fn day_of(at_us: i64) -> Option<Date> {
     Some(Timestamp::from_microsecond(at_us).ok()?.to_zoned(TimeZone::UTC).date())
-}
-
-/// Whether there is an `error` that is not empty.
-fn has_error(payload: &Value) -> bool {
-    match payload.get("error") {
-        None | Some(Value::Null | Value::Bool(false)) => false,
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Array(list)) => !list.is_empty(),
-        Some(Value::Object(members)) => !members.is_empty(),
-        Some(_) => true,
-    }
 }
 
 /// The echo as a judge with the planted bug sees it.

@@ -7,7 +7,7 @@ use super::{
     peer::note_peer,
 };
 use crate::{
-    client::{Exchange, TransportFault, stated_charge},
+    client::{Author, Exchange, Reply, TransportFault, is_page, stated_charge},
     error::Error,
     ledger::{RequestFiles, UploadRow},
     model::{
@@ -113,6 +113,9 @@ pub async fn upload(
             Ok(ticket) => ticket,
             Err(fault) => return Ok(Err(NotMade::Unusable(fault))),
         },
+        _ if reply.body.is_none() || Author::of_reply(reply) == Author::Another => {
+            return Ok(Err(not_uploaded(begun, "its upload could not be started")));
+        }
         // These refuse the account or the request, as they would refuse the request itself.
         (400 | 401 | 402 | 403 | 413 | 415 | 422 | 429, _) => return Ok(Err(NotMade::Failed(Box::new(begun)))),
         _ => return Ok(Err(not_uploaded(begun, "its upload could not be started"))),
@@ -137,7 +140,9 @@ pub async fn upload(
         }
         _ => {}
     }
-    if !matches!(&sent.reply, Ok(reply) if (200..300).contains(&reply.status)) {
+    // A sign-in page comes with a 2xx too.
+    let is_kept = |reply: &Reply| (200..300).contains(&reply.status) && !is_page(reply.body.as_deref());
+    if !matches!(&sent.reply, Ok(reply) if is_kept(reply)) {
         return Ok(Err(not_uploaded(sent, "its document could not be uploaded")));
     }
     let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
@@ -173,6 +178,7 @@ async fn next_permit(context: &RunContext) -> Option<Permit> {
 /// the account.
 fn not_uploaded(failed: Exchange, what: &str) -> NotMade {
     let why = match &failed.reply {
+        Ok(reply) if is_page(reply.body.as_deref()) => format!("a web page with HTTP {}", reply.status),
         Ok(reply) => format!("HTTP {}", reply.status),
         Err(TransportFault::NotWritten(why) | TransportFault::Unknown(why)) => why.clone(),
         Err(TransportFault::Untrusted { host, fault }) => format!("the certificate of {host} is not trusted: {fault}"),

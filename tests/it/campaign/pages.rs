@@ -19,7 +19,7 @@ const PAGE: &str =
     "<!DOCTYPE html>\n<html><head><title>Attention Required!</title></head><body>P00004 Vexford</body></html>";
 
 /// What may stand between us and the service: the status and the body, and whether its words are shown.
-const REPLIES: [(u16, &str); 25] = [
+const REPLIES: [(u16, &str); 33] = [
     (200, PAGE),
     (200, "please sign in"),
     (200, ""),
@@ -45,6 +45,15 @@ const REPLIES: [(u16, &str); 25] = [
     (502, PAGE),
     (503, "upstream connect error"),
     (511, PAGE),
+    // What gateways and portals say in JSON.
+    (200, r#"{"error":"login_required","login_url":"https://wifi.example/"}"#),
+    (200, r#"{"message":"Please sign in"}"#),
+    (400, r#"{"message":"Request body is invalid"}"#),
+    (400, "[policy 7] blocked by the gateway"),
+    (404, r#"{"message":"no Route matched with those values","request_id":"8a"}"#),
+    (405, r#"{"message":"Method Not Allowed"}"#),
+    (413, r#"{"fault":{"faultstring":"Body buffer overflow"}}"#),
+    (422, r#"{"statusCode":422,"message":"Unprocessable"}"#),
 ];
 
 fn reply(status: u16, body: &str) -> Response<Body> {
@@ -103,7 +112,7 @@ async fn a_page_from_the_fourth_row_on_fails_no_row_whatever_its_status() {
 #[tokio::test(start_paused = true)]
 async fn a_page_for_every_message_of_one_campaign_fails_no_row_in_sandbox_either() {
     // What is refused in JSON on the account, too, is the API key.
-    for (status, body) in REPLIES.into_iter().filter(|(_, body)| !body.starts_with("{\"message\"")) {
+    for (status, body) in REPLIES.into_iter().filter(|(status, body)| *status != 403 || !body.starts_with('{')) {
         let mut world = World::new().sandbox().rows(2).in_flight(1).under_paused_time();
         world.paused().stands_between(move |_, _| Some(reply(status, body)));
         let ran = world.run().await.in_state(State::Failed, 0);
@@ -195,4 +204,29 @@ async fn pages_for_some_rows_do_not_keep_new_rows_from_being_sent() {
     world.append("book.csv", &people(31..=35));
     let ran = world.run().await.exits(ExitCode::Service).in_state(State::Answered, 28);
     assert!(!ran.report().stops.contains(&Stop::NewWait), "{:?}", ran.report().stops);
+}
+
+/// The reply to the request of row 4.
+async fn to_row_4(status: u16, body: &'static str) -> Ran {
+    let mut world = World::new().rows(6).in_flight(1).under_paused_time();
+    world.paused().stands_between(move |_, sent| sent.contains("P00004 ").then(|| reply(status, body)));
+    world.run().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_complete_answer_in_a_202_is_an_answer_and_an_open_one_is_pending() {
+    let found = r#"{"success":true,"requestId":"r","results":{"match":[],"totalHits":0}}"#;
+    let ran = to_row_4(202, found).await.exits(ExitCode::Complete).counts(results(6));
+    assert_eq!(crate::support::tables::text(&ran.results()[3], "verdict"), "clear");
+    for (status, body) in [
+        (202, r#"{"success":true,"requestId":"r"}"#),
+        (202, r#"{"success":true,"status":"queued","results":{"match":[],"totalHits":0}}"#),
+        (202, r#"{"success":true,"results":{"estimatedSeconds":30}}"#),
+        (200, r#"{"success":true,"status":"processing","requestId":"r"}"#),
+        (200, r#"{"success":true,"status":"In Progress","requestId":"r"}"#),
+        (200, r#"{"status":"PENDING","requestId":"r"}"#),
+    ] {
+        let ran = to_row_4(status, body).await.counts(results(5).pending(1));
+        assert_eq!(ran.report().sums.in_state(State::Repeating), 1, "{status} {body}");
+    }
 }

@@ -287,6 +287,39 @@ async fn failed_steps_are_repeated_and_cost_nothing() {
     world.run().await.exits(ExitCode::Failures).counts(results(1).failures(1));
 }
 
+/// Replies that are not about the document: pages of something between here and the service, and replies that were cut off.
+#[tokio::test]
+async fn a_page_in_answer_to_a_step_proves_nothing_and_the_next_run_uploads_again() {
+    let page = "<!DOCTYPE html><html><title>Sign in</title></html>";
+    for (step, status, body) in [
+        (Step::Announce, 400, page),
+        (Step::Announce, 401, page),
+        (Step::Announce, 402, page),
+        (Step::Announce, 403, page),
+        (Step::Announce, 413, ""),
+        (Step::Announce, 415, page),
+        (Step::Announce, 422, r#"{"message": "blocked"}"#),
+        (Step::Announce, 400, r#"{"error": {"code": "#),
+        (Step::Put, 200, page),
+    ] {
+        let door = Door::open(move |seen, before| match before {
+            0 | 1 if seen.step == step => Act::Answer(status, body.to_owned()),
+            _ => Act::Pass,
+        });
+        let mut world = through(&door, &[&pdf(1, LARGE), &pdf(2, LARGE), &pdf(3, 500)])
+            .campaign(|file| file.service.in_flight = 1)
+            .may_lose_checks("an announcement is an attempt");
+        let mut ran = world.run().await;
+        for _ in 0..3 {
+            assert!(ran.failures().is_empty(), "{step:?} {status} {body}: {:?}", ran.failures());
+            ran = world.run().await;
+        }
+        let ran = ran.exits(ExitCode::Complete).counts(results(3));
+        assert_eq!(door.simulator.stats().credits_charged, 9, "{step:?} {status} {body}");
+        assert_eq!(ran.report().sums.account.charged.0, 9, "{step:?} {status} {body}");
+    }
+}
+
 #[test]
 fn a_run_that_is_killed_at_any_step_pays_once() {
     for (step, acts) in [(Step::Announce, false), (Step::Announce, true), (Step::Put, false), (Step::Put, true)]

@@ -144,3 +144,17 @@ async fn equal_rows_share_one_job() {
     let ran = world.run().await.in_state(State::Submitted, 2).counts(results(0).pending(3));
     assert_eq!((ran.stats.jobs, held(&ran)), (2, (14, 0)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_error_beside_a_job_is_no_error() {
+    for error in ["false", r#""""#, "{}", "[]", "null", r#"{"code": null, "message": null}"#] {
+        let minute = Duration::from_secs(60);
+        let mut world = world(BUSINESS, 1, 7).under_paused_time().service(|settings| settings.job_time = Some(minute));
+        world.running_service();
+        world.paused().changes_answers(move |body| Some(body.replacen('{', &format!(r#"{{"error": {error}, "#), 1)));
+        world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 1);
+        world.paused().works_again();
+        world.paused().at_hours_minutes(0, 10).await;
+        world.collect(None).await.exits(ExitCode::Complete).charged(7).counts(results(1));
+    }
+}

@@ -8,7 +8,7 @@ use crate::support::{
     world::World,
 };
 use rescreen::{
-    ledger::Reading,
+    ledger::{AskFate, LedgerError, Reading},
     model::{ExitCode, Stop, state::State},
     sink::DatasetKind,
 };
@@ -152,4 +152,102 @@ async fn an_id_with_spaces_or_in_another_case_names_the_same_job() {
     });
     let ran = world.collect(None).await.counts(results(1));
     assert_eq!(books(&ran), (7, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_charge_counts_wherever_a_reply_may_describe_its_job() {
+    let places: [About; 4] = [
+        |said| json!({"data": [{"jobId": said["jobId"], "status": "pending", "creditsUsed": 7}]}),
+        |said| json!({"jobId": said["jobId"], "status": "pending", "results": {"meta": {"credits_used": 7}}}),
+        |said| json!({"jobId": said["jobId"], "status": "pending", "result": {"creditsUsed": 7}}),
+        |said| json!({"jobId": said["jobId"], "status": "pending", "job": {"credits_spent": "7"}}),
+    ];
+    for place in places {
+        let mut world = submitted(1).await;
+        says(&mut world, move |said| place(&said));
+        world.collect(None).await.exits(ExitCode::Jobs);
+        world.paused().at_hours_minutes(1, 0).await;
+        says(&mut world, |said| json!({"jobId": said["jobId"], "status": "failed", "creditsUsed": 0}));
+        let ran = world.collect(None).await.exits(ExitCode::Failures).counts(results(0).failures(1));
+        assert_eq!(books(&ran), (7, 0));
+        assert_eq!(world.retry().await.posts(), 1, "nothing is sent again");
+    }
+}
+
+/// Collects an answer that no rule recognises: it is paid, it waits until its check is declared, and its content is kept.
+async fn kept_unrecognised(world: &mut World, content: &str) {
+    let ran =
+        world.collect(None).await.exits(ExitCode::Doubt).counts(results(0).pending(1)).in_state(State::Answered, 1);
+    assert_eq!((text(&ran.lines(DatasetKind::Pending)[0], "reason"), books(&ran)), ("unrecognised", (7, 0)));
+    let reading = Reading::open(&world.path("out/ledger.sqlite")).unwrap();
+    let mut answers = Vec::new();
+    reading
+        .every_ask(|ask| {
+            if let AskFate::Request(request) = ask.fate {
+                answers.extend(request.answer.map(|answer| String::from_utf8(answer.body).unwrap()));
+            }
+            Ok::<(), LedgerError>(())
+        })
+        .unwrap();
+    assert!(answers.len() == 1 && answers[0].contains(content), "{answers:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_no_rule_recognises_is_kept_beside_the_word_of_a_failure() {
+    for charge in [json!(7), Value::Null] {
+        for word in ["rejected", "expired"] {
+            let mut world = submitted(1).await;
+            let charge = charge.clone();
+            says(
+                &mut world,
+                move |said| json!({"jobId": said["jobId"], "status": word, "creditsUsed": charge, "result": {"decision": "no"}}),
+            );
+            kept_unrecognised(&mut world, "decision").await;
+            assert_eq!(world.retry().await.posts(), 1, "{word}: nothing is sent again");
+        }
+    }
+    // What comes with an error, or is stated to be free, is no result.
+    let failures: [About; 2] = [
+        |said| json!({"jobId": said["jobId"], "status": "failed", "creditsUsed": 0, "result": {"tries": 3}}),
+        |said| json!({"jobId": said["jobId"], "status": "failed", "creditsUsed": 0, "error": {"code": "x"}, "result": {"a": 1}}),
+    ];
+    for about in failures {
+        let mut world = submitted(1).await;
+        says(&mut world, move |said| about(&said));
+        world.collect(None).await.exits(ExitCode::Failures).counts(results(0).failures(1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_in_an_unknown_place_is_kept_when_the_job_would_be_lost() {
+    let places: [About; 3] = [
+        |said| json!({"jobId": said["jobId"], "status": "completed", "result": said["result"].to_string()}),
+        |said| json!([{"jobId": said["jobId"], "status": "completed", "answer": said["result"]}]),
+        |said| json!({"jobId": said["jobId"], "status": "settled", "result": {"decision": "no"}}),
+    ];
+    for place in places {
+        let mut world = submitted(1).await;
+        says(&mut world, move |said| place(&said));
+        world.collect(None).await.exits(ExitCode::Jobs).counts(results(0).pending(1));
+        world.paused().at_hours_minutes(73, 0).await;
+        kept_unrecognised(&mut world, "").await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_in_place_of_a_job_is_not_the_word_of_the_service() {
+    for (status, page) in
+        [(404, "<html>404 Not Found</html>"), (410, ""), (404, r#"{"message": "no Route matched with those values"}"#)]
+    {
+        let mut world = submitted(1).await;
+        world.paused().says_about_jobs(move |_, _| Some((status, page.to_owned())));
+        for hours in [2, 4, 6, 8] {
+            world.paused().at_hours_minutes(hours, 0).await;
+            let ran = world.collect(None).await.counts(results(0).pending(1));
+            assert_eq!(ran.report().sums.in_state(State::Submitted), 1, "HTTP {status} {page}");
+        }
+        world.paused().works_again();
+        world.paused().at_hours_minutes(12, 0).await;
+        world.collect(None).await.exits(ExitCode::Complete).counts(results(1));
+    }
 }

@@ -182,7 +182,7 @@ fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (Option<JobNews>, i6
         check.judge.judge(answer, &sent, now_us)
     };
     let is_recognised = |judged: &Judged| judged.judgement.verdict != Verdict::Unrecognised;
-    let recognised = |result: Option<Box<JsonBody>>| result.map(|result| judge(&result)).filter(is_recognised);
+    let judged = |result: Option<Box<JsonBody>>| result.map(|result| judge(&result));
     // A status reply may state its own cost, which is zero.
     let stated = classified.charge.credits().filter(|credits| *credits > Credits::ZERO);
     let completed = |judged| Heard::of(JobSign::Ended(JobEnd::Completed { stated }), Some(judged));
@@ -191,19 +191,23 @@ fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (Option<JobNews>, i6
             Heard::of(JobSign::Refused, None)
         }
         None => Heard::of(JobSign::Unheard, None),
-        Some(JobNews::Open { result }) => Heard::of(JobSign::Open, recognised(result)),
+        Some(JobNews::Open { result }) => Heard::of(JobSign::Open, judged(result)),
         Some(JobNews::NotFound) => Heard::of(JobSign::NotFound, None),
         Some(JobNews::OtherJob { named }) => {
             Heard::unclear(format!("it is about another job: expected {}, found {named}", job.id), None)
         }
-        Some(JobNews::Unclear { why, result }) => Heard::unclear(why, recognised(result)),
+        Some(JobNews::Unclear { why, result }) => Heard::unclear(why, judged(result)),
         Some(JobNews::Completed { result, is_said }) => match judge(&result) {
             judged if is_said || is_recognised(&judged) => completed(judged),
-            _ => Heard::unclear("it has no known state, and no rule recognises its content".to_owned(), None),
+            judged => {
+                Heard::unclear("it has no known state, and no rule recognises its content".to_owned(), Some(judged))
+            }
         },
-        Some(JobNews::Failed { result, code, message }) => match recognised(result) {
-            Some(judged) => completed(judged),
-            None => failed(check, code.as_deref(), &message, &classified.charge),
+        Some(JobNews::Failed { result, code, message }) => match judged(result) {
+            Some(judged) if is_recognised(&judged) => completed(judged),
+            // A finding may have the word of a failure. What an error comes with is no result.
+            Some(judged) if code.is_none() && classified.charge != Amount::Credits(Credits::ZERO) => completed(judged),
+            _ => failed(check, code.as_deref(), &message, &classified.charge),
         },
     }
 }

@@ -1,0 +1,55 @@
+//! The charge that a reply states, whatever it is a reply to.
+
+use super::{job_words::ENVELOPES, json_body::json_body, transport::Exchange};
+use crate::model::{
+    Credits,
+    credits::{Amount, Rounding, read_amount},
+    json_pointer,
+};
+use serde_json::Value;
+
+/// The names of a charge. The service's API description: `creditsUsed` with jobs and in events, and "credits spent" in
+/// `meta`, whose spelling is not shown.
+const CHARGES: [&str; 4] = ["creditsUsed", "credits_used", "creditsSpent", "credits_spent"];
+/// Where a reply may state a charge, besides the places where it may describe a job. A reply that is not an answer may
+/// state one too, so all are read in every reply.
+const CHARGE_PLACES: [&str; 9] = [
+    "/result",
+    "/meta",
+    "/data/meta",
+    "/results/meta",
+    "/result/meta",
+    "/job/meta",
+    "/error",
+    "/error/meta",
+    "/error/details",
+];
+/// The charge that a reply states: the largest if it is stated in several places. A charge above `most` is not believed.
+pub(super) fn charge_in(body: Option<&Value>, configured: Option<&str>, most: Credits) -> Amount {
+    let places = ENVELOPES.iter().chain(&CHARGE_PLACES).filter(|_| configured.is_none());
+    let found = places.filter_map(|at| json_pointer::at(body?, at)?.as_object());
+    let known = found.flat_map(|found| CHARGES.iter().filter_map(|name| found.get(*name)));
+    // An empty pointer would select the whole reply. Here it turns the reading off.
+    let own = configured.filter(|at| !at.is_empty()).and_then(|at| json_pointer::at(body?, at));
+    known.chain(own).map(|amount| read_amount(Some(amount), Rounding::Up)).fold(Amount::Absent, |found, amount| match (
+        found, amount,
+    ) {
+        (unreadable @ Amount::Unreadable(_), _) | (_, unreadable @ Amount::Unreadable(_)) => unreadable,
+        (_, Amount::Credits(absurd)) if absurd > most => Amount::Unreadable(absurd.to_string()),
+        (Amount::Credits(one), Amount::Credits(other)) => Amount::Credits(one.max(other)),
+        (Amount::Absent, amount) | (amount, Amount::Absent) => amount,
+    })
+}
+
+/// The charge that a reply states to a request that should be free: an amount above zero, or one that cannot be read.
+/// `configured` is the place that the user sets, and `price` what a check costs.
+pub fn stated_charge(exchange: &Exchange, configured: Option<&str>, price: Credits) -> Option<Amount> {
+    let json = json_body(exchange.reply.as_ref().ok()?.body.as_deref()?)?;
+    let charge = charge_in(Some(&json.value), configured, most_believed(price));
+    (!matches!(charge, Amount::Absent | Amount::Credits(Credits::ZERO))).then_some(charge)
+}
+
+/// The highest charge that is believed.
+pub(super) fn most_believed(price: Credits) -> Credits {
+    price.max(Credits(1)).times(Credits::ABSURD_TIMES)
+}
