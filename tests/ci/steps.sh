@@ -23,7 +23,7 @@ begin() {
     local earlier=$target/$level.json again
     again=$(tr '[:lower:]' '[:upper:]' <<<"$level")_AGAIN
     if [ "$clean" = true ] && [ -z "${!again:-}" ] && [ -z "$only" ] &&
-        grep -q "\"tree\": \"$tree\", \"clean\": true, \"result\": \"ok\"" "$earlier" 2>/dev/null; then
+        grep -q "\"tree\": \"$tree\", \"clean\": true, \"only\": \"\", \"result\": \"ok\"" "$earlier" 2>/dev/null; then
         echo "$level: ok. This tree passed before, see $earlier; $again=1 repeats it."
         exit 0
     fi
@@ -133,8 +133,8 @@ finish() {
     [ ${#failed_steps[@]} -eq 0 ] || printf 'failed: %s\n' "${failed_steps[@]}"
     [ ${#skipped_steps[@]} -eq 0 ] || printf 'not run: %s\n' "${skipped_steps[@]}"
     {
-        printf '{"tree": "%s", "clean": %s, "result": "%s", "date": "%s", "seconds": %d,\n' \
-            "$tree" "$clean" "$result" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$(passed_seconds)"
+        printf '{"tree": "%s", "clean": %s, "only": "%s", "result": "%s", "date": "%s", "seconds": %d,\n' \
+            "$tree" "$clean" "$only" "$result" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$(passed_seconds)"
         printf ' "passed": %d, "failed": %d, "skipped": %d, "flaky": %d,\n' "$passed" "$failed" "$skipped" "$flaky"
         printf ' "steps": [\n'
         local at

@@ -95,6 +95,8 @@ fn the_last_line_counts_tests_and_the_exit_code_says_the_result() {
     let of = |environment: &[(&str, &str)]| result(project.path(), TESTED, environment);
     let gate = ("NEXTEST_PROFILE", "gate");
     let ok = "tried: ok. 4 passed, 0 failed, 0 skipped, 0 flaky; 1 steps";
+    // Some of the steps are not the gate: the same tree is tried as a whole afterwards.
+    assert_eq!(of(&[gate, ("ONLY", "another")]).0, 0);
     assert_eq!(of(&[gate]), (0, ok.to_owned()));
     let json = fs::read_to_string(project.path().join("target/tried.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

@@ -34,6 +34,10 @@ impl NewPlace {
     /// # Errors
     /// Something has the name, or the folder above it cannot be written.
     pub fn begin(to: &Path, is_file: bool) -> Result<NewPlace, Error> {
+        if to == Path::new("-") {
+            let message = "--to -: an export is not written to standard output; name a new file or folder";
+            return Err(Error::Config(message.to_owned()));
+        }
         if std::fs::symlink_metadata(to).is_ok() {
             let noun = if is_file { "file" } else { "folder" };
             return Err(Error::Config(format!(
