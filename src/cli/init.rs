@@ -9,7 +9,7 @@ use super::{
 };
 use clap::Args;
 use rescreen::{
-    Error,
+    Error, files,
     mapping::FieldSource,
     model::{ExitCode, shell_words::quoted},
     pipeline::{
@@ -279,7 +279,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
             path.display()
         ))
     };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = files::folder_of(path);
     if !folder.is_dir() {
         return Err(Error::Config(format!(
             "{}: expected the folder {}, found none; make it, or name another file with --output",

@@ -26,3 +26,10 @@ pub use private::{find_private, open_private, private_folder, take_from_others};
 pub use regular::{Links, check, found, open, opened, options, read, read_open, read_text, text};
 pub use rename::rename_new;
 pub use root::{Root, RootFault};
+
+use std::path::Path;
+
+/// The folder that a file is in, or will be.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

@@ -79,7 +79,7 @@ fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
 /// The path with the symbolic links of its folders resolved. SQLite refuses a link anywhere in the path, but only a
 /// link in the last part could lead to another file.
 fn without_links(path: &Path) -> Result<PathBuf, LedgerError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = files::folder_of(path);
     let folder = fs::canonicalize(folder).map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
     Ok(folder.join(path.file_name().unwrap_or_default()))
 }

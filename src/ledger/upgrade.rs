@@ -56,7 +56,7 @@ pub(super) fn write_copy(conn: &Connection, partial: &Path) -> io::Result<()> {
 
 /// Waits until the new name of the copy is on disk.
 fn sync_folder(copy: &Path) -> io::Result<()> {
-    let folder = copy.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = files::folder_of(copy);
     #[cfg(unix)]
     File::open(folder)?.sync_all()?;
     #[cfg(not(unix))]

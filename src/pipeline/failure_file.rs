@@ -73,10 +73,10 @@ impl FailureFile {
                 "--failures {shown}: a file with this name exists and is not replaced; remove it, or name another file"
             )));
         }
-        if !folder_of(path).is_dir() {
+        if !files::folder_of(path).is_dir() {
             return Err(Error::Config(format!(
                 "--failures {shown}: expected a file in an existing folder, found no folder {}",
-                folder_of(path).display()
+                files::folder_of(path).display()
             )));
         }
         FailureFile::begin(path, columns, true)
@@ -91,7 +91,7 @@ impl FailureFile {
     }
 
     fn begin(path: &Path, columns: Vec<String>, has_lines: bool) -> Result<FailureFile, Error> {
-        let rows = tempfile::tempfile_in(folder_of(path)).map_err(|fault| failed(path, "creating", fault))?;
+        let rows = tempfile::tempfile_in(files::folder_of(path)).map_err(|fault| failed(path, "creating", fault))?;
         let mut file = FailureFile {
             has_lines,
             path: path.to_owned(),
@@ -170,7 +170,7 @@ impl FailureFile {
             .map_err(|fault| failed(&path, "writing", fault))?;
         let bytes = file.as_file().metadata().map_err(|fault| failed(&path, "writing", fault))?.len();
         file.persist(&path).map_err(|error| failed(&path, "renaming", error.error))?;
-        sync_folder(folder_of(&path)).map_err(|fault| failed(&path, "fsync of the folder", fault))?;
+        sync_folder(files::folder_of(&path)).map_err(|fault| failed(&path, "fsync of the folder", fault))?;
         Ok(Some(WrittenFile { rows, bytes, sha256 }))
     }
 
@@ -179,7 +179,7 @@ impl FailureFile {
         let mut rows = self.rows.into_inner().map_err(io::IntoInnerError::into_error)?;
         rows.rewind()?;
         // Only its owner can read a temporary file, and it keeps that mode.
-        let file = Builder::new().prefix(FAILURES_CSV_TEMPORARY).suffix(".tmp").tempfile_in(folder_of(path))?;
+        let file = Builder::new().prefix(FAILURES_CSV_TEMPORARY).suffix(".tmp").tempfile_in(files::folder_of(path))?;
         let mut writer = csv::Writer::from_writer(BufWriter::with_capacity(256 << 10, file));
         let has_lines = self.has_lines;
         let is_kept = |name: &str| has_lines || name != LINE;
@@ -206,10 +206,6 @@ impl FailureFile {
 fn digest_of(file: &mut File) -> io::Result<String> {
     file.rewind()?;
     files::sha256_of(file)
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn failed(path: &Path, step: &'static str, fault: io::Error) -> Error {

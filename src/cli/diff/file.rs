@@ -1,11 +1,11 @@
 //! The file of `rescreen diff --to`: one row for each subject and check, in the order of check names and subjects.
 
 use rescreen::{
-    Error,
+    Error, files,
     pipeline::compare::{AskInRound, ComparedAsk, Outcome},
     sink::{Column, Kind, OutputFormat, Schema, TableCell, TableWriter},
 };
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The columns. A column may be added at the end; none may be moved or renamed.
 const COLUMNS: [(&str, Kind, bool); 17] = [
@@ -35,8 +35,7 @@ impl ChangeFile {
     /// Begins the file. An existing file is not replaced.
     pub fn create(path: &Path, format: Option<OutputFormat>) -> Result<ChangeFile, Error> {
         let shown = path.display();
-        let folder =
-            path.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(PathBuf::from("."), Path::to_owned);
+        let folder = files::folder_of(path).to_owned();
         let refused = match () {
             () if path.file_name().is_none() || path.as_os_str() == "-" => "expected the name of a new file".to_owned(),
             () if std::fs::symlink_metadata(path).is_ok() => {

@@ -45,7 +45,7 @@ impl NewPlace {
                 to.display()
             )));
         }
-        let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = files::folder_of(to);
         sink::create_folder(parent)?;
         // Hidden until it is complete, and removed if anything fails.
         let mut builder = tempfile::Builder::new();

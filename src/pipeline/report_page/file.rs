@@ -18,7 +18,7 @@ use tempfile::Builder;
 /// # Errors
 /// The folder is missing, or another file has the name.
 pub fn check(path: &Path) -> Result<(), Error> {
-    let folder = folder_of(path);
+    let folder = files::folder_of(path);
     if !folder.is_dir() {
         return Err(Error::Config(format!(
             "--to {}: expected a file in an existing folder, found no folder {}",
@@ -62,7 +62,7 @@ pub fn write(path: &Path, page: &str) -> Result<(), Error> {
         let path = path.to_owned();
         move |fault| Error::from(SinkError::Storage { path, step, fault })
     };
-    let folder = folder_of(path);
+    let folder = files::folder_of(path);
     // Only its owner can read a temporary file, and it keeps that mode.
     let file = Builder::new().prefix(".rescreen-report-").suffix(".tmp").tempfile_in(folder);
     let mut file = file.map_err(failed("creating"))?;
@@ -71,10 +71,6 @@ pub fn write(path: &Path, page: &str) -> Result<(), Error> {
     let renamed = if is_free(path)? { file.persist_noclobber(path) } else { file.persist(path) };
     renamed.map_err(|error| failed("renaming")(error.error))?;
     sync_folder(folder).map_err(failed("fsync of the folder"))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
