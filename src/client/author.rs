@@ -32,12 +32,12 @@ impl Author {
             // The description has no redirect. 407 and 511 are defined as those of a proxy and of a sign-in page: RFC
             // 9110, 15.5.8, and RFC 6585, 6.
             (300..=399 | 407 | 511, ..) => Author::Another,
-            (200..300, _, Some(json)) if is_notice(&json.value, &NOTICE_OF_PORTAL) => Author::Another,
+            (200..300, _, Some(json)) if is_notice(&json.value, is_of_portal) => Author::Another,
             (200..300, _, Some(_)) => Author::Service,
-            (_, _, Some(json)) if has_error(json) => Author::Service,
+            (_, _, Some(json)) if has_documented_error(json) => Author::Service,
             // What these mean is not read from the body: a request may be repeated after each of them.
             (401..=403 | 429 | 500.., _, Some(_)) | (_, None, None) => Author::Unclear,
-            (_, _, Some(json)) if is_notice(&json.value, &NOTICE_OF_GATEWAY) => Author::Another,
+            (_, _, Some(json)) if is_notice(&json.value, is_of_gateway) => Author::Another,
             (_, _, Some(_)) => Author::Unclear,
             // Proxies limit rates too, and a request is repeated in the same way.
             (429, ..) => Author::Unclear,
@@ -46,37 +46,41 @@ impl Author {
     }
 }
 
-fn has_error(json: &JsonBody) -> bool {
+fn has_documented_error(json: &JsonBody) -> bool {
     ["/error/code", "/error/message"].iter().any(|at| json_pointer::at(&json.value, at).is_some_and(|at| !at.is_null()))
 }
 
-/// The members of what a gateway says in JSON in the place of the service.
-const NOTICE_OF_GATEWAY: [&str; 7] = ["message", "msg", "status", "statuscode", "status_code", "request_id", "fault"];
-/// Those of what a sign-in page says in JSON with a 2xx, besides links.
-const NOTICE_OF_PORTAL: [&str; 12] = [
-    "message",
-    "msg",
-    "status",
-    "statuscode",
-    "status_code",
-    "error",
-    "error_description",
-    "detail",
-    "reason",
-    "title",
-    "code",
-    "fault",
-];
+/// What a gateway says in JSON in the place of the service has only these members.
+fn is_of_gateway(member: &str) -> bool {
+    ["message", "msg", "status", "statuscode", "status_code", "request_id"].contains(&member)
+}
 
-/// Whether an object has nothing but these members, and links in a portal's. The service's replies have `success`, a
-/// result, an `error` with a code, or the id of a request or job.
-fn is_notice(json: &Value, members: &[&str]) -> bool {
+/// What a sign-in page says in JSON with a 2xx has only these members, and links.
+fn is_of_portal(member: &str) -> bool {
+    const WORDS: [&str; 11] = [
+        "message",
+        "msg",
+        "status",
+        "statuscode",
+        "status_code",
+        "error",
+        "error_description",
+        "detail",
+        "reason",
+        "title",
+        "code",
+    ];
+    let is_link = ["url", "uri", "link", "location", "redirect"].iter().any(|end| member.ends_with(end));
+    is_link || WORDS.contains(&member)
+}
+
+/// Whether an object has nothing but such members, with texts and numbers, or the `fault` of a gateway. The service's
+/// replies have `success`, a result, an `error` with a code, or the id of a request or job.
+fn is_notice(json: &Value, is_member: fn(&str) -> bool) -> bool {
     let is_text = |value: &Value| value.is_string() || value.is_number() || value.is_null();
-    let is_link = |name: &str| ["url", "uri", "link", "location", "redirect"].iter().any(|end| name.ends_with(end));
     let is_word = |(name, value): (&String, &Value)| {
         let name = name.to_ascii_lowercase();
-        let may_link = members.len() == NOTICE_OF_PORTAL.len();
-        name == "fault" || is_text(value) && (members.contains(&name.as_str()) || may_link && is_link(&name))
+        name == "fault" || is_text(value) && is_member(&name)
     };
     json.as_object().is_some_and(|object| !object.is_empty() && object.iter().all(is_word))
 }

@@ -2,9 +2,9 @@
 //! the text of a message and never by `success` alone.
 
 use super::{
+    amounts::{balance_in, charge_in, most_believed},
     author::Author,
     cached_failure::is_cached_failure,
-    charge::{charge_in, most_believed},
     job_reply,
     job_words::{JobWord, OPEN, StatedJob, stated_job, word},
     json_body::{JsonBody, json_body},
@@ -15,20 +15,10 @@ use super::{
 };
 use crate::{
     catalogue::{AnswerSpec, CachedFailureSpec, JobSpec},
-    model::{
-        Credits, JobId,
-        credits::{Amount, Rounding, read_amount},
-        json_pointer,
-        printable::printable_cut,
-        state::Outcome,
-    },
+    model::{Credits, JobId, credits::Amount, json_pointer, printable::printable_cut, state::Outcome},
 };
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// JSON pointers to a balance in a reply. The service's API description: `remainingCredits` in the verification
-/// envelope.
-const REMAINING_POINTERS: [&str; 3] = ["/remainingCredits", "/meta/remainingCredits", "/meta/remaining_credits"];
 
 /// The maximum length of a code, a message or an identifier from the service.
 const TEXT_CHARACTERS_MAX: usize = 300;
@@ -139,7 +129,7 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     let text =
         |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json_pointer::at(json, at)?.as_str()));
     let charge = charge_in(body, spec.charge_pointer, most_believed(spec.price));
-    let remaining = balance(body, spec);
+    let remaining = balance_in(body, spec.remaining_pointer);
     let wait_stated = retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now);
     let push_back = match wait_stated {
         RetryAfter::Wait(wait) if matches!(reply.status, 429 | 503) => Some(PushBack::Stated(wait)),
@@ -155,13 +145,13 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     let outcome = outcome(reply, author, body, spec, &charge);
     let (outcome, job, required) = of_job(reply.status, body, spec, code, outcome);
     let (outcome, author) = match outcome {
-        // What a sign-in page says in JSON is no answer, however often it comes.
+        // A sign-in page may reply in JSON. Its reply never counts as an answer.
         Outcome::Unconvincing | Outcome::Unreadable if author == Author::Another => (Outcome::Unreadable, author),
         outcome if (200..300).contains(&reply.status) && json.is_some() => (outcome, Author::Service),
         outcome => (outcome, author),
     };
     let is_pending = matches!(outcome, Outcome::Pending { .. });
-    let fault = body.zip(spec.job).filter(|_| matches!(outcome, Outcome::Pending { .. }));
+    let fault = body.zip(spec.job).filter(|_| is_pending);
     Classified {
         outcome,
         author,
@@ -215,26 +205,6 @@ fn of_job(
     // The larger of the stated charge and what the job will cost.
     let stated = stated.max(required.credits());
     (Outcome::Accepted { stated }, id, required)
-}
-
-/// The balance that a reply states: the first amount found.
-fn balance(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
-    let mut amounts = amounts(body, spec.remaining_pointer, &REMAINING_POINTERS, Rounding::Down);
-    amounts.find(|amount| *amount != Amount::Absent).unwrap_or(Amount::Absent)
-}
-
-/// The values at the pointer that the user sets, or at the known pointers if none is set.
-fn amounts<'a>(
-    body: Option<&'a Value>,
-    configured: Option<&'a str>,
-    known: &'a [&'a str],
-    rounding: Rounding,
-) -> impl Iterator<Item = Amount> + 'a {
-    let known = if configured.is_some() { &[] } else { known };
-    // An empty pointer would select the whole reply. Here it turns the reading off.
-    let configured = configured.filter(|pointer| !pointer.is_empty());
-    let pointers = configured.into_iter().chain(known.iter().copied());
-    pointers.map(move |at| read_amount(body.and_then(|json| json_pointer::at(json, at)), rounding))
 }
 
 /// The table that maps replies to outcomes.
@@ -315,9 +285,9 @@ fn is_pending(status: u16, json: &Value, spec: &ReplySpec<'_>) -> bool {
 
 /// Whether a 202 has what may be an answer, and neither says that it is pending nor names a job.
 fn may_be_answer(status: u16, json: &Value, spec: &ReplySpec<'_>) -> bool {
+    let names_job = || spec.job.is_some_and(|job| job_reply::named_job(json, job).is_some());
     let stated = || stated_job(json, spec.job, spec.answer);
-    let has_no_job = spec.job.is_none_or(|job| job_reply::named_job(json, job).is_none());
-    status == 202 && has_no_job && stated() == StatedJob { word: JobWord::Nothing, has_result: true }
+    status == 202 && !names_job() && stated() == StatedJob { word: JobWord::Nothing, has_result: true }
 }
 
 fn is_completed(json: &Value, spec: &ReplySpec<'_>) -> bool {

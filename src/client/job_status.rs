@@ -52,14 +52,14 @@ pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNe
         _ => return None,
     }
     let bytes = reply.body.as_deref()?;
-    let Some(json) = json_body(bytes).filter(|json| json.value.is_object()) else {
-        let result = json_body(bytes).filter(|json| has_content(&json.value)).map(Box::new);
-        return Some(JobNews::Unclear { why: "it is not a JSON object".to_owned(), result });
+    let json = json_body(bytes);
+    // What may be a result in an unknown place is kept, in case no better reply comes.
+    let kept = || json.clone().filter(|json| has_content(&json.value)).map(Box::new);
+    let unclear = |why: &str| JobNews::Unclear { why: why.to_owned(), result: kept() };
+    let Some(json) = json.as_ref().filter(|json| json.value.is_object()) else {
+        return Some(unclear("it is not a JSON object"));
     };
     let body = &json.value;
-    // What may be a result in an unknown place is kept, for the case that no better reply comes.
-    let kept = || has_content(body).then(|| Box::new(json.clone()));
-    let unclear = |why: &str| JobNews::Unclear { why: why.to_owned(), result: kept() };
     if let Some(named) = named_job(body, job).filter(|named| !named.as_ref().is_some_and(|named| named.is_same(id)))
         && !planted(Bug::StateOfAnotherJob)
     {

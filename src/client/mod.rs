@@ -2,10 +2,10 @@
 //! state machine. The client never retries and follows no redirect, because either would send the key and the subject's
 //! data again without the ledger knowing.
 
+mod amounts;
 mod author;
 mod balance;
 mod cached_failure;
-mod charge;
 mod classify;
 mod coding;
 mod connect_gate;
@@ -27,9 +27,9 @@ mod service;
 mod transport;
 mod upload;
 
+pub use amounts::stated_charge;
 pub use author::{Author, is_page};
 pub use balance::{BALANCE_POINTERS, Balance, balance_in};
-pub use charge::stated_charge;
 pub use classify::{Classified, PushBack, ReplySpec};
 pub use delays::Delays;
 pub use form::{Form, FormFault, Template};

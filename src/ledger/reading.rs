@@ -72,7 +72,7 @@ impl Reading {
     /// Opens a ledger for reading.
     ///
     /// # Errors
-    /// There is no ledger, it has no commit yet, it has lost commits, or it has another version.
+    /// The ledger is missing, has no commit yet, has lost commits, or is of another version.
     pub fn open(path: &Path) -> Result<Reading, LedgerError> {
         // Read first: a run that is under way notes each commit after it.
         let noted = commits_noted(path);
@@ -87,7 +87,7 @@ impl Reading {
     /// The same for a ledger that may have lost commits.
     ///
     /// # Errors
-    /// There is no ledger, it has no commit yet, or it has another version.
+    /// The ledger is missing, has no commit yet, or is of another version.
     pub fn open_older(path: &Path) -> Result<Reading, LedgerError> {
         Ok(Reading::with(ReaderConnection::alone(open_for_reading(path)?), path))
     }
@@ -106,7 +106,15 @@ impl Reading {
     /// # Errors
     /// It has another version, or cannot be read.
     pub fn find(path: &Path) -> Result<Option<Reading>, LedgerError> {
-        match Reading::open_older(path) {
+        Reading::if_any(Reading::open_older(path))
+    }
+
+    /// A ledger that was opened; `None` if there is none yet.
+    ///
+    /// # Errors
+    /// It cannot be opened for another reason.
+    pub fn if_any(opened: Result<Reading, LedgerError>) -> Result<Option<Reading>, LedgerError> {
+        match opened {
             Err(LedgerError::Absent { .. }) => Ok(None),
             found => found.map(Some),
         }

@@ -13,12 +13,12 @@ use super::{
     store::Store,
     upgrade::write_copy,
 };
-use crate::model::Checkpoint;
-use rusqlite::{Row, config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, params};
+use crate::{files, model::Checkpoint};
+use rusqlite::{Connection, Row, config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, params};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 /// Where a split is in its source, and where its asks are in the ledger.
@@ -90,15 +90,9 @@ impl Reading {
         let mut read: Vec<ReadRow> =
             rows.into_iter().map(|row| ReadRow { row, corrected: Vec::new(), was_sent: false }).collect();
         let missing = |index: u32| damaged(&format!("row {index} is missing"));
-        let sql = format!(
-            "SELECT row_index, {IS_UNSENT} FROM ask LEFT JOIN request ON request.id = ask.request
-             WHERE ask.id BETWEEN ?1 AND ?2 AND split = ?3"
-        );
-        let mut select = self.conn.prepare_cached(&sql)?;
-        let mut asks = select.query(params![place.asks.0, place.asks.1, place.id])?;
-        while let Some(ask) = asks.next()? {
-            let (index, is_unsent): (u32, bool) = (ask.get(0)?, ask.get(1)?);
-            read.get_mut(index as usize).ok_or_else(|| missing(index))?.was_sent |= !is_unsent;
+        for ask in asks_of(&self.conn, place)? {
+            let index = ask.row_index;
+            read.get_mut(index as usize).ok_or_else(|| missing(index))?.was_sent |= !ask.is_unsent;
         }
         let sql = "SELECT row_index, row FROM correction JOIN ask ON ask.id = correction.ask
                    WHERE ask BETWEEN ?1 AND ?2 AND split = ?3 ORDER BY correction.id";
@@ -111,23 +105,21 @@ impl Reading {
         }
         Ok(read)
     }
-}
 
-impl Reading {
     /// Copies the ledger into a new folder beside it that is removed when it is dropped, so that a change can be tried.
     ///
     /// # Errors
     /// The copy cannot be written.
     pub fn copy(&self) -> Result<(tempfile::TempDir, PathBuf), LedgerError> {
-        let beside = self.path().parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let copied = tempfile::Builder::new().prefix(".plan-").tempdir_in(beside).and_then(|folder| {
-            let copy = folder.path().join("ledger.sqlite");
-            let conn = connect(self.path()).map_err(io::Error::other)?;
-            // A reader does not clean up after a killed run.
-            conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(io::Error::other)?;
-            write_copy(&conn, &copy)?;
-            Ok((folder, copy))
-        });
+        let copied =
+            tempfile::Builder::new().prefix(".plan-").tempdir_in(files::folder_of(self.path())).and_then(|folder| {
+                let copy = folder.path().join("ledger.sqlite");
+                let conn = connect(self.path()).map_err(io::Error::other)?;
+                // A reader does not clean up after a killed run.
+                conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(io::Error::other)?;
+                write_copy(&conn, &copy)?;
+                Ok((folder, copy))
+            });
         copied.map_err(|source| LedgerError::NoCopy { path: self.path().to_owned(), source })
     }
 }
@@ -173,7 +165,7 @@ fn replace_rows(store: &mut Store, split: &RereadSplit, records: &[u8]) -> Resul
 /// the rows.
 fn replace_asks(store: &mut Store, split: &RereadSplit) -> Result<(), LedgerError> {
     let mut free: BTreeMap<u32, VecDeque<i64>> = BTreeMap::new();
-    for ask in asks_of(store, &split.place)?.into_iter().filter(|ask| split.changed.contains(&ask.row_index)) {
+    for ask in asks_of(&store.conn, &split.place)?.into_iter().filter(|ask| split.changed.contains(&ask.row_index)) {
         free.entry(ask.row_index).or_default().push_back(ask.id);
         remove_ask(store, &ask)?;
     }
@@ -195,13 +187,13 @@ struct AskOfSplit {
     is_unsent: bool,
 }
 
-fn asks_of(store: &Store, place: &SplitPlace) -> Result<Vec<AskOfSplit>, LedgerError> {
+fn asks_of(conn: &Connection, place: &SplitPlace) -> Result<Vec<AskOfSplit>, LedgerError> {
     let sql = format!(
         "SELECT ask.id, row_index, check_use, ask.failure, skipped IS NOT NULL, ask.request, {IS_UNSENT}
          FROM ask LEFT JOIN request ON request.id = ask.request
          WHERE ask.id BETWEEN ?1 AND ?2 AND split = ?3 ORDER BY ask.id"
     );
-    let mut select = store.conn.prepare_cached(&sql)?;
+    let mut select = conn.prepare_cached(&sql)?;
     let found = select.query_map(params![place.asks.0, place.asks.1, place.id], |row| {
         Ok(AskOfSplit {
             id: row.get(0)?,

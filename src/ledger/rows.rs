@@ -106,7 +106,7 @@ impl Reading {
     /// The rows of a split.
     ///
     /// # Errors
-    /// There is no such split, or the ledger cannot be read.
+    /// The ledger has no split with this id, or cannot be read.
     pub(super) fn rows_of_split(&self, split: i64) -> Result<Vec<IngestedRow>, LedgerError> {
         let split = Split::read(&self.conn, split)?;
         (0..split.starts.len() - 1).map(|index| split.row(index, Values::Read)).collect()

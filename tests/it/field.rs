@@ -151,7 +151,7 @@ fn faults(case: &Case, path: &Path) -> Vec<String> {
     for line in &results {
         let read = [text(line, "subject"), text(line, "sent")].join(" ");
         if read.contains(is_odd) || read.contains("=\\\"") {
-            faults.push(format!("what is sent has characters that nobody sees: {}", read.escape_debug()));
+            faults.push(format!("invisible characters were sent: {}", read.escape_debug()));
         }
     }
     faults

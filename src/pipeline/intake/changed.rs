@@ -100,16 +100,11 @@ fn read_again(campaign: &Campaign, ledger: &Ledger, error: Error) -> Result<Read
     let reading = ledger.reading()?;
     let Some((name, first)) = changed_input(&error) else { return Err(error) };
     // Nothing is written before every row was compared.
-    match compare(campaign, &reading, name, first, |_| Ok(()))? {
-        Compared::OnlyUnsent(_) => {}
-        Compared::Sent(row) => return Err(with_row(error, Some(row))),
-        Compared::Unknown => return Err(error),
-    }
-    match compare(campaign, &reading, name, first, |split| Ok(ledger.reread(split)?))? {
-        Compared::OnlyUnsent(rows) => Ok(rows),
-        Compared::Sent(row) => Err(with_row(error, Some(row))),
-        Compared::Unknown => Err(error),
-    }
+    let compared = match compare(campaign, &reading, name, first, |_| Ok(()))? {
+        Ok(_) => compare(campaign, &reading, name, first, |split| Ok(ledger.reread(split)?))?,
+        refused => refused,
+    };
+    compared.map_err(|row| with_row(error, row))
 }
 
 /// The same error with the number of the row that may not change.
@@ -123,27 +118,19 @@ fn with_row(mut error: Error, row: Option<u64>) -> Error {
     error
 }
 
-enum Compared {
-    /// Only rows that were never sent have changed.
-    OnlyUnsent(ReadAgain),
-    /// This row was sent and has changed.
-    Sent(u64),
-    /// The input cannot be read in the same way as before.
-    Unknown,
-}
-
 /// Compares an input with what was read of it, from the split that begins with the row `first`, and gives every split as
-/// it is now to `each`.
+/// it is now to `each`. Returns the rows that changed, none of which was sent; or else the first row that was sent and has
+/// changed, or `None` if the input cannot be read in the same way as before.
 fn compare(
     campaign: &Campaign,
     reading: &Reading,
     name: &str,
     first: u64,
     mut each: impl FnMut(RereadSplit) -> Result<(), Error>,
-) -> Result<Compared, Error> {
+) -> Result<Result<ReadAgain, Option<u64>>, Error> {
     let known = reading.sources()?;
     let found = campaign.inputs.iter().zip(known).find(|(input, _)| input.name == name);
-    let Some((input, mut source)) = found else { return Ok(Compared::Unknown) };
+    let Some((input, mut source)) = found else { return Ok(Err(None)) };
     let splits = reading.splits_from(source.id, first)?;
     let options = SourceOptions {
         split_ends: splits.iter().map(|split| split.end).collect(),
@@ -152,22 +139,22 @@ fn compare(
     };
     let alone = Campaign { inputs: vec![input.clone()], source_options: options, ..campaign.clone() };
     source.ends.retain(|end| end.next_row_number <= first);
-    let Ok(mut intake) = Intake::open(&alone, std::slice::from_ref(&source)) else { return Ok(Compared::Unknown) };
+    let Ok(mut intake) = Intake::open(&alone, std::slice::from_ref(&source)) else { return Ok(Err(None)) };
     if !has_layout_of(&mut intake, &source)? {
-        return Ok(Compared::Unknown);
+        return Ok(Err(None));
     }
     let uses: Vec<i64> = reading.check_uses()?.into_keys().collect();
     let mut rows = ReadAgain { input: name.to_owned(), ..ReadAgain::default() };
     for place in splits {
-        let Ok(split) = next_split(&mut intake) else { return Ok(Compared::Unknown) };
+        let Ok(split) = next_split(&mut intake) else { return Ok(Err(None)) };
         let now = split.map(|split| (rows_of(split.records, campaign), split.checkpoint));
         let was = reading.read_rows(&place)?;
         match again(place, was, now, &uses, &mut rows) {
             Ok(split) => each(split)?,
-            Err(sent) => return Ok(Compared::Sent(sent)),
+            Err(sent) => return Ok(Err(Some(sent))),
         }
     }
-    Ok(Compared::OnlyUnsent(rows))
+    Ok(Ok(rows))
 }
 
 /// Whether an input that is read from its start has the format and the columns of the earlier reading.
@@ -212,32 +199,26 @@ fn again(
     let mut now = now.into_iter();
     for (index, was) in (0..).zip(was) {
         let row_number = was.row.row_number;
-        let row = now.next();
-        if let Some((row, _)) = &row
-            && row.input == was.row.input
-        {
-            rows.push(row.clone());
-            continue;
-        }
-        if let Some((row, _)) = &row
-            && was.corrected.iter().any(|corrected| corrected.input == row.input)
-        {
+        match now.next() {
+            Some((row, _)) if row.input == was.row.input => rows.push(row),
             // The correction was made in the input too. Other checks of the row may have been sent before it.
-            rows.push(IngestedRow { line: row.line, byte_offset: row.byte_offset, ..was.row });
-            continue;
+            Some((row, _)) if was.corrected.iter().any(|corrected| corrected.input == row.input) => {
+                rows.push(IngestedRow { line: row.line, byte_offset: row.byte_offset, ..was.row });
+            }
+            _ if was.was_sent => return Err(row_number),
+            row => {
+                changed.insert(index);
+                counts.first.get_or_insert(row_number);
+                match row {
+                    Some((row, failure)) => {
+                        counts.changed += 1;
+                        rows.push(row);
+                        asks.extend(asks_of(index, failure, uses));
+                    }
+                    None => counts.gone += 1,
+                }
+            }
         }
-        if was.was_sent {
-            return Err(row_number);
-        }
-        changed.insert(index);
-        counts.first.get_or_insert(row_number);
-        let Some((row, failure)) = row else {
-            counts.gone += 1;
-            continue;
-        };
-        counts.changed += 1;
-        rows.push(row);
-        asks.extend(asks_of(index, failure, uses));
     }
     Ok(RereadSplit { place, now: end.map(|end| (rows, end)), changed, asks })
 }

@@ -70,10 +70,8 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
     if campaign.out.is_dir() {
         refuse_other_writers(&campaign.out)?;
     }
-    let reading = match Reading::find(&campaign.ledger)? {
-        Some(_) if !campaign.accept_older_ledger => Some(Reading::open(&campaign.ledger)?),
-        found => found,
-    };
+    let open = if campaign.accept_older_ledger { Reading::open_older } else { Reading::open };
+    let reading = Reading::if_any(open(&campaign.ledger))?;
     let known = match &reading {
         None => {
             refuse_lost_ledger(campaign)?;

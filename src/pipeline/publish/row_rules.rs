@@ -137,8 +137,7 @@ impl RowRules {
     /// Whether the rules recognise an answer.
     pub fn recognises(&self, answer: &AnswerToJudge) -> bool {
         let (Some(judge), Some(body)) = (&self.judge, json_body(&answer.answer)) else { return false };
-        let judged = judge.judge(&body, &sent_members(&answer.body), answer.completed_at_us);
-        judged.judgement.verdict != Verdict::Unrecognised
+        judge.judge(&body, &sent_members(&answer.body), answer.completed_at_us).is_recognised()
     }
 
     fn judged(&self, request: &RequestView, answer: &StoredAnswer, body: Option<&JsonBody>) -> Judgement {

@@ -32,6 +32,13 @@ pub struct Judged {
     pub dataset: Option<String>,
 }
 
+impl Judged {
+    /// Whether a rule recognises the answer.
+    pub fn is_recognised(&self) -> bool {
+        self.judgement.verdict != Verdict::Unrecognised
+    }
+}
+
 /// The column that holds the version of the service's list.
 const DATASET_COLUMN: &str = "dataset_version";
 /// The longest version that is recorded, in characters.
@@ -111,18 +118,17 @@ impl Judge {
         now_us: i64,
     ) -> Option<Judged> {
         let answer = classified.answer.take()?;
-        let is_recognised = |judged: &Judged| judged.judgement.verdict != Verdict::Unrecognised;
         match classified.outcome {
             Outcome::Answered { stated } => {
                 let judged = self.judge(&answer, sent, now_us);
                 let is_believed = stated.unwrap_or_default() <= price;
-                if !is_recognised(&judged) && calls_itself_a_failure(&answer.value) && is_believed {
+                if !judged.is_recognised() && calls_itself_a_failure(&answer.value) && is_believed {
                     classified.outcome = Outcome::Unconvincing;
                 }
                 Some(judged)
             }
             Outcome::Pending { stated } if classified.may_be_answer => {
-                let judged = Some(self.judge(&answer, sent, now_us)).filter(is_recognised)?;
+                let judged = Some(self.judge(&answer, sent, now_us)).filter(Judged::is_recognised)?;
                 (classified.outcome, classified.job_fault) = (Outcome::Answered { stated }, None);
                 Some(judged)
             }

@@ -113,11 +113,10 @@ pub async fn upload(
             Ok(ticket) => ticket,
             Err(fault) => return Ok(Err(NotMade::Unusable(fault))),
         },
-        _ if reply.body.is_none() || Author::of_reply(reply) == Author::Another => {
-            return Ok(Err(not_uploaded(begun, "its upload could not be started")));
-        }
         // These refuse the account or the request, as they would refuse the request itself.
-        (400 | 401 | 402 | 403 | 413 | 415 | 422 | 429, _) => return Ok(Err(NotMade::Failed(Box::new(begun)))),
+        (400 | 401 | 402 | 403 | 413 | 415 | 422 | 429, Some(_)) if Author::of_reply(reply) != Author::Another => {
+            return Ok(Err(NotMade::Failed(Box::new(begun))));
+        }
         _ => return Ok(Err(not_uploaded(begun, "its upload could not be started"))),
     };
     let announced =

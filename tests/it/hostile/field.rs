@@ -1,4 +1,4 @@
-//! A service that misbehaves as public bug reports about other tools say. It is a program of its own, with its own book of
+//! A service with the faults that public bug reports about other tools describe. It is a separate program that counts its own
 //! charges. Skipped with a notice where the cases or Python are not available.
 
 use crate::support::{

@@ -206,7 +206,7 @@ async fn a_result_that_no_rule_recognises_is_kept_beside_the_word_of_a_failure()
             assert_eq!(world.retry().await.posts(), 1, "{word}: nothing is sent again");
         }
     }
-    // What comes with an error, or is stated to be free, is no result.
+    // With an error, or with a charge of zero, the content is not a result.
     let failures: [About; 2] = [
         |said| json!({"jobId": said["jobId"], "status": "failed", "creditsUsed": 0, "result": {"tries": 3}}),
         |said| json!({"jobId": said["jobId"], "status": "failed", "creditsUsed": 0, "error": {"code": "x"}, "result": {"a": 1}}),

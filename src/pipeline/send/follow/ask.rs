@@ -7,7 +7,7 @@ use crate::{
     error::Error,
     ledger::{AnswerRecord, DueJob, Followed, JobReport},
     model::{
-        Credits, Failure, FailureCode, JobId, Judgement, Permit, Stage, Verdict,
+        Credits, Failure, FailureCode, JobId, Judgement, Permit, Stage,
         clock::ClockSample,
         credits::Amount,
         job_life::JobSign,
@@ -181,7 +181,6 @@ fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (Option<JobNews>, i6
         let sent = serde_json::from_slice(&job.body).unwrap_or_default();
         check.judge.judge(answer, &sent, now_us)
     };
-    let is_recognised = |judged: &Judged| judged.judgement.verdict != Verdict::Unrecognised;
     let judged = |result: Option<Box<JsonBody>>| result.map(|result| judge(&result));
     // A status reply may state its own cost, which is zero.
     let stated = classified.charge.credits().filter(|credits| *credits > Credits::ZERO);
@@ -198,14 +197,14 @@ fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (Option<JobNews>, i6
         }
         Some(JobNews::Unclear { why, result }) => Heard::unclear(why, judged(result)),
         Some(JobNews::Completed { result, is_said }) => match judge(&result) {
-            judged if is_said || is_recognised(&judged) => completed(judged),
+            judged if is_said || judged.is_recognised() => completed(judged),
             judged => {
                 Heard::unclear("it has no known state, and no rule recognises its content".to_owned(), Some(judged))
             }
         },
         Some(JobNews::Failed { result, code, message }) => match judged(result) {
-            Some(judged) if is_recognised(&judged) => completed(judged),
-            // A finding may have the word of a failure. What an error comes with is no result.
+            Some(judged) if judged.is_recognised() => completed(judged),
+            // The word may be a finding. With an error, or a charge of zero, the content is not a result.
             Some(judged) if code.is_none() && classified.charge != Amount::Credits(Credits::ZERO) => completed(judged),
             _ => failed(check, code.as_deref(), &message, &classified.charge),
         },
