@@ -3,7 +3,7 @@
 
 use crate::support::{
     data::shared,
-    program::{Said, rescreen, wait_until},
+    program::{Said, rescreen},
     tables,
 };
 use rescreen::sink::DatasetKind;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    net::{TcpListener, TcpStream},
+    io::{BufRead, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
     thread,
@@ -65,6 +65,19 @@ const CASES: [Case; 35] = [
     ("refuse1", "c11-fixed-row/before.csv", 3, (2, 2, 0), "2 of 4 asks failed"),
 ];
 
+/// Starts the service at a port that the system chooses while the service binds it, and prints that port. A port that is
+/// found free beforehand may belong to another service when this one starts.
+const START: &str = "
+import runpy, socket, sys
+class Told(socket.socket):
+    def listen(self, *waiting):
+        super().listen(*waiting)
+        print(self.getsockname()[1], flush=True)
+socket.socket = Told
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name='__main__')
+";
+
 /// The service. It ends with the test.
 struct BadService {
     process: Child,
@@ -80,15 +93,12 @@ impl Drop for BadService {
 
 impl BadService {
     fn start(program: &Path, mode: &str, log: &Path) -> BadService {
-        // The port is free a moment before the service takes it.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let (port, seconds) = (port.to_string(), "300");
         let mut command = Command::new("python3");
-        command.arg(program).args([mode, &port]).arg(log).args(["--seconds", seconds]).stderr(Stdio::null());
-        let service = BadService { process: command.spawn().unwrap(), url: format!("http://127.0.0.1:{port}") };
-        let address = format!("127.0.0.1:{port}");
-        wait_until("the service listens", || TcpStream::connect(&address).is_ok());
-        service
+        command.args(["-c", START]).arg(program).args([mode, "0"]).arg(log).args(["--seconds", "300"]);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut port = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
+        BadService { process, url: format!("http://127.0.0.1:{}", port.trim_end()) }
     }
 }
 
