@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-/// The largest whole number up to which all whole numbers are exact as 64 bits of floating point.
-const EXACT_MAX: u64 = 1 << 53;
+/// The most decimal digits that a number of 64 bits of floating point has.
+const DIGITS_MAX: usize = 767;
 
 /// The type of a column of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,8 +81,8 @@ impl ValueKind {
             }
             .map(TypedValue::Integer),
             ValueKind::Number => match value {
-                Value::Number(number) => exact(number),
-                Value::String(text) => digits(text.trim()),
+                Value::Number(number) => exact(&number.to_string()),
+                Value::String(text) => exact(text.trim()),
                 _ => None,
             }
             .map(TypedValue::Number),
@@ -134,28 +134,45 @@ impl SeenValues {
     }
 }
 
-/// A number that does not lose digits as 64 bits of floating point.
-fn exact(number: &Number) -> Option<f64> {
-    let is_exact = match (number.as_i64(), number.as_u64()) {
-        (Some(whole), _) => whole.unsigned_abs() <= EXACT_MAX,
-        (None, Some(_)) => false,
-        (None, None) => true,
-    };
-    number.as_f64().filter(|number| is_exact && number.is_finite())
-}
-
-/// The number that a text is, if it has only what a number has and loses no digits of a whole number.
-fn digits(text: &str) -> Option<f64> {
+/// The number that a text is, if it has only what a number has, and keeps its digits in 64 bits of floating point.
+fn exact(text: &str) -> Option<f64> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     let number: f64 = text.parse().ok().filter(|number: &f64| is_plain && number.is_finite())?;
-    let is_whole = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-".contains(&byte));
-    let is_exact = || text.parse::<i64>().is_ok_and(|whole| whole.unsigned_abs() <= EXACT_MAX);
-    (!is_whole || is_exact()).then_some(number)
+    let written = decimal(text)?;
+    if written.digits.len() > DIGITS_MAX {
+        return None;
+    }
+    let digits = written.digits.len().saturating_sub(1);
+    (decimal(&format!("{number:.digits$e}"))? == written).then_some(number)
+}
+
+/// A number in decimal digits.
+#[derive(PartialEq)]
+struct Decimal {
+    is_negative: bool,
+    /// Without zeros at the ends, so empty for zero.
+    digits: String,
+    /// The power of ten of the last digit.
+    power: i64,
+}
+
+fn decimal(text: &str) -> Option<Decimal> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{}{fraction}", whole.trim_start_matches(['+', '-']));
+    let digits = all.trim_matches('0').to_owned();
+    if digits.is_empty() {
+        return Some(Decimal { is_negative: false, digits, power: 0 });
+    }
+    let zeros = i64::try_from(all.len() - all.trim_end_matches('0').len()).ok()?;
+    let places = i64::try_from(fraction.len()).ok()?;
+    let power = exponent.parse::<i64>().ok()?.checked_add(zeros)?.checked_sub(places)?;
+    Some(Decimal { is_negative: whole.starts_with('-'), digits, power })
 }
 
 /// Whether a text is a number of JSON whose digits would change, and which fits into 64 bits of floating point.
 fn is_number_kept_as_text(text: &str) -> bool {
-    digits(text).is_some() && text.parse::<Number>().is_ok_and(|number| number.to_string() != text)
+    exact(text).is_some() && text.parse::<Number>().is_ok_and(|number| number.to_string() != text)
 }
 
 #[cfg(test)]
@@ -200,6 +217,16 @@ mod tests {
             (ValueKind::Number, json!(7)),
             (ValueKind::Number, json!("1.10")),
             (ValueKind::Number, json!("-1e5")),
+            (ValueKind::Number, json!("1E+2")),
+            (ValueKind::Number, json!("-0")),
+            (ValueKind::Number, json!("0.000")),
+            (ValueKind::Number, json!("1e22")),
+            (ValueKind::Number, json!("12345678.123456789")),
+            // 17 digits, as `%.17g` writes them.
+            (ValueKind::Number, json!("0.10000000000000001")),
+            (ValueKind::Number, json!("100000000000000000000000")),
+            (ValueKind::Number, json!(0.300_000_000_000_000_04)),
+            (ValueKind::Number, json!("9007199254740994")),
             (ValueKind::Boolean, json!("TRUE")),
             (ValueKind::Text, json!({"a": 1})),
         ] {
@@ -212,6 +239,12 @@ mod tests {
             (ValueKind::Number, json!("x")),
             (ValueKind::Number, json!("inf")),
             (ValueKind::Number, json!("9007199254740993")),
+            (ValueKind::Number, json!("9007199254740993.0")),
+            (ValueKind::Number, json!("0.1234567890123456789")),
+            (ValueKind::Number, json!("1e-400")),
+            (ValueKind::Number, json!(format!("1.{}", "1".repeat(70_000)))),
+            (ValueKind::Number, json!("1e400")),
+            (ValueKind::Number, json!(u64::MAX)),
             (ValueKind::Number, json!(9_007_199_254_740_993_i64)),
             (ValueKind::Boolean, json!(1)),
             (ValueKind::Boolean, json!("yes")),

@@ -54,8 +54,12 @@ impl CarriedKinds {
         };
         let (one, _) = self.0.iter().find(does_not_fit)?;
         let (column, expected) = (&one.column, one.kind().with_article());
+        let found = match one.kind() {
+            ValueKind::Integer | ValueKind::Number => "another value, or more digits than 64 bits keep",
+            ValueKind::Boolean | ValueKind::Text => "another value",
+        };
         let message = format!(
-            "carried column `{column}`: expected {expected}, found another value; correct the row, or carry the column as \
+            "carried column `{column}`: expected {expected}, found {found}; correct the row, or carry the column as \
              text from the first run of a campaign on: carry = [{{ {} = {{ column = {}, type = \"text\" }} }}]",
             crate::model::toml_text::toml_text(one.name()),
             crate::model::toml_text::toml_text(column),
