@@ -72,8 +72,8 @@ pub struct Classified {
     pub charge: Amount,
     /// Why a reply of a check with the flow `job` that has no answer yet names no job that can be followed.
     pub job_fault: Option<String>,
-    /// The answer is pending, but the reply may have it: it counts if the rules of the check recognise it.
-    pub may_be_answer: bool,
+    /// What may be an answer in a reply that says, by its status or in words, that the answer is pending.
+    pub early: Option<EarlyAnswer>,
     /// The parsed body of a 2xx.
     pub answer: Option<JsonBody>,
     /// The service's code and message, or the fault in the transport.
@@ -81,6 +81,15 @@ pub struct Classified {
     pub message: String,
     /// The words of the reply itself; empty if it has none.
     pub words: String,
+}
+
+/// Content beside a status or a word that says that the answer is pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EarlyAnswer {
+    /// The reply has no word for the state of its answer.
+    Unmarked,
+    /// The reply calls its answer pending.
+    CalledPending,
 }
 
 /// Classifies an exchange. `now` is this machine's clock.
@@ -113,7 +122,7 @@ fn no_reply(fault: &TransportFault) -> Classified {
         job: None,
         charge: Amount::Absent,
         job_fault: None,
-        may_be_answer: false,
+        early: None,
         answer: None,
         code: None,
         // The fault may contain a certificate's name, or an invalid header.
@@ -169,7 +178,7 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
         code: code.map(shown),
         job,
         charge,
-        may_be_answer: is_pending && body.is_some_and(|json| may_be_answer(reply.status, json, spec)),
+        early: body.filter(|_| is_pending).and_then(|json| early_answer(json, spec)),
         job_fault: fault.map(|(body, job)| shown(&job_reply::unusable(body, job))),
         message: told(reply, words.clone()),
         words: words.unwrap_or_default(),
@@ -283,11 +292,16 @@ fn is_pending(status: u16, json: &Value, spec: &ReplySpec<'_>) -> bool {
     }
 }
 
-/// Whether a 202 has what may be an answer, and neither says that it is pending nor names a job.
-fn may_be_answer(status: u16, json: &Value, spec: &ReplySpec<'_>) -> bool {
-    let names_job = || spec.job.is_some_and(|job| job_reply::named_job(json, job).is_some());
-    let stated = || stated_job(json, spec.job, spec.answer);
-    status == 202 && !names_job() && stated() == StatedJob { word: JobWord::Nothing, has_result: true }
+/// What may be an answer in a pending reply that names no job.
+fn early_answer(json: &Value, spec: &ReplySpec<'_>) -> Option<EarlyAnswer> {
+    if spec.job.is_some_and(|job| job_reply::named_job(json, job).is_some()) {
+        return None;
+    }
+    match stated_job(json, spec.job, spec.answer) {
+        StatedJob { word: JobWord::Nothing, has_result: true } => Some(EarlyAnswer::Unmarked),
+        StatedJob { word: JobWord::Open, has_result: true } => Some(EarlyAnswer::CalledPending),
+        _ => None,
+    }
 }
 
 fn is_completed(json: &Value, spec: &ReplySpec<'_>) -> bool {

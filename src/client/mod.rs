@@ -30,7 +30,7 @@ mod upload;
 pub use amounts::stated_charge;
 pub use author::{Author, is_page};
 pub use balance::{BALANCE_POINTERS, Balance, balance_in};
-pub use classify::{Classified, PushBack, ReplySpec};
+pub use classify::{Classified, EarlyAnswer, PushBack, ReplySpec};
 pub use delays::Delays;
 pub use form::{Form, FormFault, Template};
 pub use job_status::{JobNews, job_news};

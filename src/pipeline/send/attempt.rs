@@ -283,7 +283,7 @@ async fn settle(
     }
     let mode_of_job = mode_of_job(&sent, &classified);
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
-    let judged = check.judge.judge_reply(&mut classified, &sent.body, sent.price, now_us);
+    let judged = check.judge.judge_reply(&mut classified, &sent.body, sent.price, sent.attempt, now_us);
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let waits = pause.map(|pause| context.check_pauses.refused(&sent.check, pause, PUSH_BACK_MAX));
     let (of_all, of_check) = match waits {

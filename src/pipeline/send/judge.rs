@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     catalogue::{AnswerSpec, ColumnValue, Declaration, VerdictRule, VerdictSpec},
-    client::{Classified, JsonBody, calls_itself_a_failure, has_error, is_word_of_failure},
+    client::{Classified, EarlyAnswer, JsonBody, calls_itself_a_failure, has_error, is_word_of_failure},
     error::Error,
     model::{
         Credits, Judgement, Verdict,
@@ -41,6 +41,10 @@ impl Judged {
 
 /// The column that holds the version of the service's list.
 const DATASET_COLUMN: &str = "dataset_version";
+/// How often a request may be pending in one run, which takes about 40 minutes. After that, the next run asks again.
+pub const REPEATS_MAX: u32 = 40;
+/// The finding of an answer that says that it failed, or that it is not complete.
+const CONTRADICTORY: &str = "contradictory_answer";
 /// The longest version that is recorded, in characters.
 const DATASET_CHARACTERS_MAX: usize = 100;
 
@@ -96,7 +100,7 @@ impl Judge {
             Echo::OtherMode(_) => Some("other_mode"),
             Echo::Differs => Some("echo_mismatch"),
             Echo::Fits if is_other_bank(payload, sent) => Some("other_bank"),
-            Echo::Fits if self.contradicts(&answer.value, rule) => Some("contradictory_answer"),
+            Echo::Fits if self.contradicts(&answer.value, rule) => Some(CONTRADICTORY),
             Echo::Fits => None,
         };
         let judgement = match doubt {
@@ -109,12 +113,14 @@ impl Judge {
 
     /// Judges the answer of a reply to a request with the body `sent` that holds `price`, and drops it. It may change the
     /// outcome: an answer that says it failed and that no rule recognises must repeat before it counts, and one that comes
-    /// where none is expected yet counts if a rule recognises it.
+    /// where none is expected yet counts if a rule recognises it. If the reply calls it pending, it counts only after as
+    /// many attempts as a run has for a pending answer.
     pub fn judge_reply(
         &self,
         classified: &mut Classified,
         sent: &Map<String, Value>,
         price: Credits,
+        attempt: u32,
         now_us: i64,
     ) -> Option<Judged> {
         let answer = classified.answer.take()?;
@@ -127,8 +133,15 @@ impl Judge {
                 }
                 Some(judged)
             }
-            Outcome::Pending { stated } if classified.may_be_answer => {
-                let judged = Some(self.judge(&answer, sent, now_us)).filter(Judged::is_recognised)?;
+            Outcome::Pending { stated } => {
+                let is_called_pending = classified.early? == EarlyAnswer::CalledPending;
+                if is_called_pending && attempt < REPEATS_MAX {
+                    return None;
+                }
+                let mut judged = Some(self.judge(&answer, sent, now_us)).filter(Judged::is_recognised)?;
+                if is_called_pending {
+                    judged.judgement = judged.judgement.doubted(CONTRADICTORY);
+                }
                 (classified.outcome, classified.job_fault) = (Outcome::Answered { stated }, None);
                 Some(judged)
             }

@@ -1,6 +1,6 @@
 //! Decides what comes next for a request after an attempt: the pure part of the send loop.
 
-use super::{attempt::Attempted, check_pauses::Waits, context::Candidate, gate::PUSH_BACK_MAX};
+use super::{attempt::Attempted, check_pauses::Waits, context::Candidate, gate::PUSH_BACK_MAX, judge::REPEATS_MAX};
 use crate::{
     client::{Author, PushBack},
     ledger::Settled,
@@ -25,8 +25,6 @@ const COOLDOWN: Duration = Duration::from_millis(2_500);
 const COOLDOWN_MAX: Duration = Duration::from_secs(11);
 /// How long to wait before repeating a request whose reply was complete but not an answer.
 const UNCLEAR: Duration = Duration::from_secs(8);
-/// How often a request may be pending in one run, which takes about 40 minutes. After that, the next run asks again.
-const REPEATS_MAX: u32 = 40;
 /// The first and the longest interval for asking for a pending answer.
 const REPEAT: Duration = Duration::from_secs(5);
 const REPEAT_MAX: Duration = Duration::from_secs(60);

@@ -220,7 +220,6 @@ async fn a_complete_answer_in_a_202_is_an_answer_and_an_open_one_is_pending() {
     assert_eq!(crate::support::tables::text(&ran.results()[3], "verdict"), "clear");
     for (status, body) in [
         (202, r#"{"success":true,"requestId":"r"}"#),
-        (202, r#"{"success":true,"status":"queued","results":{"match":[],"totalHits":0}}"#),
         (202, r#"{"success":true,"results":{"estimatedSeconds":30}}"#),
         (200, r#"{"success":true,"status":"processing","requestId":"r"}"#),
         (200, r#"{"success":true,"status":"In Progress","requestId":"r"}"#),
@@ -228,5 +227,17 @@ async fn a_complete_answer_in_a_202_is_an_answer_and_an_open_one_is_pending() {
     ] {
         let ran = to_row_4(status, body).await.counts(results(5).pending(1));
         assert_eq!(ran.report().sums.in_state(State::Repeating), 1, "{status} {body}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_called_pending_for_a_whole_run_is_for_review() {
+    for (status, word) in [(200, "pending"), (200, "Pending"), (202, "pending"), (202, "queued"), (202, "In Progress")] {
+        let body = format!(r#"{{"success":true,"status":"{word}","results":{{"match":[],"totalHits":0}}}}"#);
+        let ran = to_row_4(status, body.leak()).await.exits(ExitCode::Complete).counts(results(6));
+        let results = ran.results();
+        let row = results.last().unwrap();
+        let found = ["verdict", "finding", "attempts"].map(|name| row[name].to_string());
+        assert_eq!(found, [r#""review""#, r#""contradictory_answer""#, "40"], "{status} {word}");
     }
 }
