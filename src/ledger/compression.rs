@@ -29,6 +29,7 @@ thread_local! {
 pub(super) fn compress(bytes: &[u8], level: Level) -> Vec<u8> {
     let compressed = COMPRESSOR.with_borrow_mut(|compressor| {
         compressor.set_compression_level(level as i32)?;
+        compressor.include_checksum(true)?;
         compressor.compress(bytes)
     });
     compressed.expect("compressing memory to memory does not fail")

@@ -158,6 +158,27 @@ fn a_ledger_with_damaged_pages_is_set_aside_by_a_new_one() {
     workspace.run(&["--new-ledger"]).exits(2).says("is usable");
 }
 
+#[test]
+fn an_answer_or_a_row_that_cannot_be_read_makes_a_ledger_one_that_is_lost() {
+    for (table, column) in [("answer", "body"), ("split", "records")] {
+        let mut workspace = held(4);
+        workspace.service.answers_all();
+        workspace.loses_a_ledger = true;
+        workspace.run(&["--max-credits", "3", "--price", "aml-screening=1"]).exits(4);
+        workspace.run(&["--new-ledger"]).exits(2).says("is usable");
+        let conn = rusqlite::Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
+        let (id, mut bytes): (i64, Vec<u8>) = conn
+            .query_row(&format!("SELECT rowid, {column} FROM {table} LIMIT 1"), [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        conn.execute(&format!("UPDATE {table} SET {column} = ?1 WHERE rowid = ?2"), rusqlite::params![bytes, id]).unwrap();
+        drop(conn);
+        workspace.run(&["--new-ledger"]).exits(0).says("before-");
+        assert_eq!(workspace.service.simulator.stats().double_charges, 0, "{table}");
+    }
+}
+
 /// A finished campaign of 20 rows whose ledger, with its lock file, is an older copy: of the time when this many rows
 /// were answered. The outputs are current.
 fn with_older_copy(answered: &str) -> Workspace {
