@@ -21,6 +21,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use url::Url;
 
 /// The maximum size of one value of a ledger, in bytes: an answer of 32 MiB that does not compress, or a split of 4 MiB
 /// with a row of 16 MiB.
@@ -28,9 +29,14 @@ const VALUE_BYTES_MAX: i32 = 40 << 20;
 
 /// Connects to an existing ledger file.
 pub(super) fn connect(path: &Path) -> Result<Connection, LedgerError> {
+    connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE, |path| path)
+}
+
+/// Connects to an existing ledger file. `name` makes the name that SQLite opens from the path.
+fn connection(path: &Path, flags: OpenFlags, name: impl FnOnce(PathBuf) -> PathBuf) -> Result<Connection, LedgerError> {
     check_files(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let conn = Connection::open_with_flags(without_links(path)?, flags)?;
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let conn = Connection::open_with_flags(name(without_links(path)?), flags)?;
     conn.set_db_config(SQLITE_DBCONFIG_DEFENSIVE, true)?;
     for switch in [SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW] {
         conn.set_db_config(switch, false)?;
@@ -55,7 +61,10 @@ fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
         Err(_) => return Err(LedgerError::Absent { path: path.to_owned() }),
     }
     let log_bytes = log_bytes(path);
-    let conn = connect(path)?;
+    let conn = match log_bytes {
+        0 if is_on_read_only_medium(path) => connect_unchanging(path)?,
+        _ => connect(path)?,
+    };
     // A reader does not clean up after a killed run: the log contains receipts until a run has read it.
     conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_bytes > 0)?;
     conn.busy_timeout(Duration::from_secs(10))?;
@@ -74,6 +83,29 @@ fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
     }
     conn.pragma_update(None, "query_only", true)?;
     Ok(conn)
+}
+
+/// Connects to a ledger without a log that nothing can change. SQLite would otherwise create files beside it.
+fn connect_unchanging(path: &Path) -> Result<Connection, LedgerError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    connection(path, flags, |path| match Url::from_file_path(&path) {
+        Ok(mut url) => {
+            url.set_query(Some("immutable=1"));
+            url.as_str().into()
+        }
+        Err(()) => path,
+    })
+}
+
+#[cfg(unix)]
+fn is_on_read_only_medium(path: &Path) -> bool {
+    use rustix::fs::{StatVfsMountFlags, statvfs};
+    statvfs(path).is_ok_and(|medium| medium.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+#[cfg(not(unix))]
+fn is_on_read_only_medium(_path: &Path) -> bool {
+    false
 }
 
 /// The path with the symbolic links of its folders resolved. SQLite refuses a link anywhere in the path, but only a

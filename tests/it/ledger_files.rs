@@ -4,6 +4,7 @@
 
 mod fencing;
 mod lost;
+mod read_only;
 mod sums;
 mod upgrade;
 
