@@ -1,5 +1,5 @@
 //! Finds the cause of a refusal: the account, the configuration or one row. The account balance decides it, and whether
-//! the check was ever answered. If one row is the cause, only that row fails.
+//! the check is answered. If one row is the cause, only that row fails.
 
 use super::{SendLoop, attempt::Attempted, context::Candidate, next_step::tried};
 use crate::{
@@ -76,11 +76,15 @@ impl SendLoop {
         self.refused_alone(one, attempted, stop).await
     }
 
-    /// Handles a refusal while the account is in order. If other requests of the check are answered, this request is
-    /// the cause. Otherwise the check may be the cause, and `stop` is used once other requests are refused as well, or
-    /// once nothing else is left to send.
+    /// Handles a refusal while the account is in order. If other requests of the check are answered, this request is the
+    /// cause. Otherwise the check may be the cause, and `stop` is used once other requests are refused as well, or once
+    /// nothing else is left to send.
     async fn refused_alone(&mut self, one: Candidate, attempted: &Attempted, stop: Stop) -> Result<(), Error> {
-        let answered = self.context.ledger.sums().was_answered(&one.check);
+        let is_working = match attempted.outcome {
+            // The key, its rights and the route may have changed since an earlier run.
+            Outcome::Unauthorised | Outcome::Misrouted => self.watch.is_working(&one.check),
+            _ => self.context.ledger.sums().was_answered(&one.check),
+        };
         if stops_all(attempted.outcome) {
             self.stops.push(stop);
             return Ok(());
@@ -90,10 +94,10 @@ impl SendLoop {
             self.leave_out(&one.check, stop);
             return Ok(());
         }
-        if answered && one.was_refused_alone {
+        if one.was_refused_alone && (is_working || one.was_set_aside) {
             return self.row_at_fault(one, attempted).await;
         }
-        if !answered && self.watch.suspect(&one.check, one.request) {
+        if !is_working && self.watch.suspect(&one.check, one.request) {
             self.leave_out(&one.check, stop);
         } else if one.was_refused_alone {
             self.spending.leaves(one.request);
@@ -116,7 +120,7 @@ impl SendLoop {
     }
 
     /// Called when nothing else is left to send. Requests that were set aside are sent again if their check was
-    /// answered meanwhile. Otherwise nothing shows that the request itself is the cause, and the run stops.
+    /// ever answered. Otherwise nothing shows that the request itself is the cause, and the run stops.
     pub async fn retry_set_aside(&mut self) -> Result<(), Error> {
         for (one, stop) in std::mem::take(&mut self.aside) {
             let uploads = self.watch.is_uploading(&one.check);
@@ -127,7 +131,7 @@ impl SendLoop {
             } else if matches!(stop, Stop::UploadUnusable { .. }) {
                 self.stops.push(stop);
             } else if self.context.ledger.sums().was_answered(&one.check) {
-                self.put_first(one);
+                self.put_first(Candidate { was_set_aside: true, ..one });
             } else {
                 self.stops.push(stop);
             }

@@ -94,6 +94,8 @@ pub struct Candidate {
     pub turn: i64,
     /// It was refused in this run while the account was in order.
     pub was_refused_alone: bool,
+    /// After that, nothing else was left to send.
+    pub was_set_aside: bool,
     /// How often it was pending in this run.
     pub repeats: u32,
     /// The number of consecutive 429s in this run.
@@ -124,6 +126,7 @@ impl Candidate {
             is_repeat: false,
             turn: 0,
             was_refused_alone: false,
+            was_set_aside: false,
             repeats: 0,
             push_backs: 0,
             cached: 0,

@@ -49,7 +49,9 @@ pub struct GuardState {
     intercepted: Found,
     unanswered: BTreeSet<RequestId>,
     conflicts: BTreeSet<RequestId>,
-    /// Refused requests of checks that were never answered, while the account is in order.
+    /// Checks with an answer or an accepted job in this run.
+    working: BTreeSet<String>,
+    /// Refused requests of checks without one, while the account is in order.
     suspects: BTreeMap<String, BTreeSet<RequestId>>,
     /// By check, the requests whose reply names no job that can be followed.
     unusable_jobs: BTreeMap<String, BTreeSet<RequestId>>,
@@ -108,9 +110,7 @@ impl GuardState {
     /// Counts an answer. Stops the run if too many answers are unrecognised.
     pub fn answered(&mut self, check: &str, verdict: Verdict, guards: &Guards) -> Option<Stop> {
         self.answered += 1;
-        self.same_refusals = SameRefusals::default();
-        self.suspects.remove(check);
-        self.forget();
+        self.works(check);
         let (unrecognised, of) = self.by_check.entry(check.to_owned()).or_default();
         *of += 1;
         *unrecognised += u64::from(verdict == Verdict::Unrecognised);
@@ -130,10 +130,20 @@ impl GuardState {
 
     /// Notes a request that the service accepted as a job, which shows that the service works.
     pub fn accepted(&mut self, check: &str) {
+        self.works(check);
+        self.unusable_jobs.remove(check);
+    }
+
+    fn works(&mut self, check: &str) {
         self.same_refusals = SameRefusals::default();
         self.suspects.remove(check);
-        self.unusable_jobs.remove(check);
+        self.working.insert(check.to_owned());
         self.forget();
+    }
+
+    /// Whether the service answered a request of the check in this run, or accepted it as a job.
+    pub fn is_working(&self, check: &str) -> bool {
+        self.working.contains(check)
     }
 
     /// Counts a request whose reply says that the answer comes later, and names no job that can be followed.
@@ -221,8 +231,8 @@ impl GuardState {
         (self.conflicts.len() >= CONFLICTS_MAX).then_some(Stop::Conflict { count: CONFLICTS_MAX as u64, has_webhook })
     }
 
-    /// Counts a refused request of a check that was never answered, while the account is in order. Returns whether so
-    /// many different requests were refused that the check itself must be the cause.
+    /// Counts a refused request of a check that does not work in this run, while the account is in order. Returns whether
+    /// so many different requests were refused that the check itself must be the cause.
     pub fn suspect(&mut self, check: &str, request: RequestId) -> bool {
         let suspects = self.suspects.entry(check.to_owned()).or_default();
         suspects.insert(request);

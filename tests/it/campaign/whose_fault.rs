@@ -5,8 +5,9 @@ use crate::support::{
     ran::{Ran, results},
     world::World,
 };
+use axum::{body::Body, http::Response};
 use rescreen::{
-    model::{ExitCode, Stop, state::State},
+    model::{ExitCode, SIMULATOR_MARKER, Stop, state::State},
     pipeline::RunOptions,
 };
 use std::time::Duration;
@@ -123,4 +124,37 @@ async fn a_page_that_comes_twice_before_any_answer_does_not_fail_the_row() {
     let outcomes: Vec<&str> = attempts.iter().map(|attempt| attempt.outcome.as_str()).collect();
     assert_eq!(outcomes, ["unreadable", "unreadable", "answered"]);
     assert_eq!((ran.stats.charges, ran.stats.distinct_keys), (1, 1));
+}
+
+/// A first run answers three of `rows`. In the next, the service refuses every request with this status; the balance is
+/// answered.
+async fn refused_after_three_answers(rows: usize, status: u16) -> (World, Ran) {
+    let mut world = World::new().rows(rows).in_flight(1).max_credits(3).under_paused_time();
+    world.run().await.exits(ExitCode::Budget).in_state(State::Answered, 3);
+    world.paused().stands_between(move |path, _| {
+        let reply = Response::builder().status(status).header(SIMULATOR_MARKER, "1");
+        let refusal = r#"{"success":false,"error":{"code":"NOT_ALLOWED","message":"not allowed"}}"#;
+        (path != "/my_credits").then(|| reply.body(Body::from(refusal)).unwrap())
+    });
+    let mut world = world.max_credits(1_000);
+    let ran = world.run().await;
+    (world, ran)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_that_is_refused_from_a_run_on_fails_no_row() {
+    for (status, code) in [(401, ExitCode::Refused), (403, ExitCode::Refused), (404, ExitCode::Service)] {
+        let (mut world, ran) = refused_after_three_answers(12, status).await;
+        ran.exits(code).in_state(State::Answered, 3).in_state(State::Failed, 0);
+        world.paused().works_again();
+        world.run().await.exits(ExitCode::Complete).counts(results(12)).charged(12);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_few_last_rows_that_are_refused_do_not_keep_a_campaign_open() {
+    for status in [401, 403] {
+        let (_, ran) = refused_after_three_answers(5, status).await;
+        ran.exits(ExitCode::Failures).counts(results(3).failures(2));
+    }
 }
