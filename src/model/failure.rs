@@ -31,7 +31,7 @@ pub enum FailureCode {
     IncompleteLine,
     MissingValue,
     InvalidValue,
-    /// A spreadsheet treated an identifier as a number and lost some of its digits.
+    /// A spreadsheet treated an identifier as a number and lost some of its digits, or a cell has an error.
     SpreadsheetDamage,
     TemplateError,
     /// A value that should name a country names none, or a word that several share.

@@ -144,6 +144,9 @@ impl FieldKind {
     /// value, which may be personal data.
     pub fn accept(self, text: &str, letter_case: LetterCase) -> Result<Accepted, FieldRefusal> {
         let clean = visible::clean(text);
+        if let Some(damage) = spreadsheet::without_value(&clean.text) {
+            return Err(damage);
+        }
         let mut accepted = self.read(&clean.text, letter_case)?;
         accepted.notes.splice(0..0, clean.notes);
         if let Value::String(text) = accepted.value {
@@ -366,6 +369,8 @@ mod tests {
             (FieldKind::Plate, "1.2E+05"),
             (FieldKind::PlateAny, "9E-3"),
             (FieldKind::Digits, "'6.2E+10"),
+            (FieldKind::Text, " #N/A "),
+            (FieldKind::Country, "#REF!"),
         ] {
             assert_eq!(code(kind, text), FailureCode::SpreadsheetDamage, "{kind:?} {text}");
         }

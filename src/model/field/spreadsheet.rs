@@ -1,5 +1,5 @@
-//! Damage that a spreadsheet does to identifiers it treats as numbers. The digits are missing from the file, so no
-//! value is repaired here: the message says how to export the column again.
+//! Damage that a spreadsheet does to values: identifiers that it treats as numbers, and cells with an error. The value is
+//! missing from the file, so nothing is repaired here: the message says how to export the column again.
 
 use super::refusal::FieldRefusal;
 use crate::model::failure::FailureCode;
@@ -13,6 +13,46 @@ pub fn is_e_notation(text: &str) -> bool {
     let parts: Vec<&str> = mantissa.split(['.', ',']).collect();
     let marked = unsigned.len() < exponent.len() || parts.len() == 2;
     marked && digits(unsigned) && parts.len() <= 2 && parts.iter().all(|part| digits(part))
+}
+
+/// The errors that Excel, LibreOffice and Google Sheets write in place of a value.
+const CELL_ERRORS: [&str; 19] = [
+    "#N/A",
+    "#NULL!",
+    "#DIV/0!",
+    "#VALUE!",
+    "#REF!",
+    "#NAME?",
+    "#NUM!",
+    "#SPILL!",
+    "#CALC!",
+    "#FIELD!",
+    "#BLOCKED!",
+    "#CONNECT!",
+    "#BUSY!",
+    "#UNKNOWN!",
+    "#EXTERNAL!",
+    "#PYTHON!",
+    "#TIMEOUT!",
+    "#ERROR!",
+    "#GETTING_DATA",
+];
+
+/// The refusal of a text that a spreadsheet writes for a cell without a value: an error, or `####` for a number that is
+/// wider than its column.
+pub fn without_value(text: &str) -> Option<FieldRefusal> {
+    let number = text.strip_prefix("Err:").filter(|number| number.len() == 3);
+    if CELL_ERRORS.contains(&text) || number.is_some_and(|number| number.parse::<u16>().is_ok()) {
+        return Some(damage(format!(
+            "expected a value, found the error {text} of a spreadsheet; fix the cell and export again"
+        )));
+    }
+    (text.len() >= 3 && text.bytes().all(|byte| byte == b'#')).then(|| {
+        damage(
+            "expected a value, found only `#`: the column of the spreadsheet was too narrow; widen it and export again"
+                .to_owned(),
+        )
+    })
 }
 
 /// The refusal of a number that was shortened to E-notation.
@@ -64,6 +104,18 @@ mod tests {
         }
         for text in ["86E11", "E+12", "8.6E", "8.6.1E+12", "CA 123", "8E+1E", "2014/075830/07", "", "1E", "8.6E+"] {
             assert!(!is_e_notation(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_cell_is_no_value() {
+        for text in
+            ["#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#SPILL!", "#GETTING_DATA", "#ERROR!", "Err:502", "####"]
+        {
+            assert!(without_value(text).is_some(), "{text}");
+        }
+        for text in ["#", "##", "#1", "C#", "#Me!", "#!", "N/A", "#n/a Ltd", "Err: Bob", "Err:50", "#TEAM!", ""] {
+            assert!(without_value(text).is_none(), "{text}");
         }
     }
 

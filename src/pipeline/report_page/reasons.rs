@@ -79,7 +79,9 @@ pub fn explained(code: FailureCode) -> &'static str {
         FailureCode::InvalidValue => {
             "a value is not what the check needs, such as an identity number with a wrong digit"
         }
-        FailureCode::SpreadsheetDamage => "a spreadsheet program has changed an identifier, so that digits are lost",
+        FailureCode::SpreadsheetDamage => {
+            "a spreadsheet program has lost digits of an identifier, or wrote an error in place of a value"
+        }
         FailureCode::TemplateError => "a template could not be filled",
         FailureCode::UnknownCountry => "a value is not a country, or could mean several",
         FailureCode::UnreadableFile => "a file that the row names could not be read",

@@ -232,7 +232,8 @@ async fn a_complete_answer_in_a_202_is_an_answer_and_an_open_one_is_pending() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_called_pending_for_a_whole_run_is_for_review() {
-    for (status, word) in [(200, "pending"), (200, "Pending"), (202, "pending"), (202, "queued"), (202, "In Progress")] {
+    for (status, word) in [(200, "pending"), (200, "Pending"), (202, "pending"), (202, "queued"), (202, "In Progress")]
+    {
         let body = format!(r#"{{"success":true,"status":"{word}","results":{{"match":[],"totalHits":0}}}}"#);
         let ran = to_row_4(status, body.leak()).await.exits(ExitCode::Complete).counts(results(6));
         let results = ran.results();

@@ -168,11 +168,14 @@ fn an_answer_or_a_row_that_cannot_be_read_makes_a_ledger_one_that_is_lost() {
         workspace.run(&["--new-ledger"]).exits(2).says("is usable");
         let conn = rusqlite::Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
         let (id, mut bytes): (i64, Vec<u8>) = conn
-            .query_row(&format!("SELECT rowid, {column} FROM {table} LIMIT 1"), [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row(&format!("SELECT rowid, {column} FROM {table} LIMIT 1"), [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
             .unwrap();
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
-        conn.execute(&format!("UPDATE {table} SET {column} = ?1 WHERE rowid = ?2"), rusqlite::params![bytes, id]).unwrap();
+        conn.execute(&format!("UPDATE {table} SET {column} = ?1 WHERE rowid = ?2"), rusqlite::params![bytes, id])
+            .unwrap();
         drop(conn);
         workspace.run(&["--new-ledger"]).exits(0).says("before-");
         assert_eq!(workspace.service.simulator.stats().double_charges, 0, "{table}");
