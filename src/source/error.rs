@@ -16,6 +16,15 @@ fn change_of(row: Option<u64>, rows: &RangeInclusive<u64>) -> String {
     )
 }
 
+impl SourceError {
+    /// A source has other columns than before.
+    pub fn columns_changed(source_name: Arc<str>, known: &[String], found: &[String]) -> SourceError {
+        let alike = known.iter().zip(found).take_while(|(known, found)| known == found).count();
+        let (columns_known, columns_found, first_changed) = (known.len(), found.len(), alike + 1);
+        SourceError::ColumnsChanged { source_name, columns_known, columns_found, first_changed }
+    }
+}
+
 /// Why a source, or the rest of it, cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -61,7 +70,7 @@ pub enum SourceError {
     /// The names are not repeated, because the first line of a file without a header is a row.
     #[error(
         "{source_name}: expected the {columns_known} columns that this input had before, found {columns_found}, and \
-         column {first_changed} has another name; restore them, or start a new campaign with --campaign NAME"
+         column {first_changed} differs; restore them, or start a new campaign with --campaign NAME"
     )]
     ColumnsChanged { source_name: Arc<str>, columns_known: usize, columns_found: usize, first_changed: usize },
     #[error(

@@ -91,14 +91,7 @@ impl SourceReader {
                 if let (Some(header), Some(columns)) = (&known.header, columns)
                     && header != columns
                 {
-                    let alike = header.iter().zip(columns).take_while(|(known, found)| known == found).count();
-                    let (columns_known, columns_found, first_changed) = (header.len(), columns.len(), alike + 1);
-                    return Err(SourceError::ColumnsChanged {
-                        source_name: name,
-                        columns_known,
-                        columns_found,
-                        first_changed,
-                    });
+                    return Err(SourceError::columns_changed(name, header, columns));
                 }
                 let verified = resume::verify(&mut input, &name, known, is_stream)?;
                 completed_row = verified.completed_row;

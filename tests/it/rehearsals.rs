@@ -143,7 +143,7 @@ fn a_rehearsal_without_a_name_is_named_after_its_file() {
     // A name of its own is always possible for a file that was replaced.
     workspace.write("book.csv", "no,name\n1,P00077 Vexford\n2,P00078 Vexford\n");
     let changed = [&["run", "book.csv"], &usual[..], &["--simulate"]].concat();
-    workspace.say(&changed).exits(2).says("check it with --campaign NAME");
+    workspace.say(&changed).exits(2).says("start a new campaign with --campaign NAME");
     workspace.say(&[&changed[..], &["--campaign", "third"]].concat()).exits(0);
 }
 

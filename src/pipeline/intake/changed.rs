@@ -8,7 +8,7 @@ use crate::{
     ledger::{Fate, IngestedAsk, IngestedRow, Ledger, ReadRow, Reading, RereadSplit, SourceView, SplitPlace},
     model::{Checkpoint, Failure, FailureCode, Record},
     pipeline::{campaign::Campaign, wording::counted},
-    source::{SourceError, SourceOptions, Split},
+    source::{Format, SourceError, SourceOptions, Split},
 };
 use std::collections::BTreeSet;
 
@@ -158,11 +158,18 @@ fn compare(
 }
 
 /// Whether an input that is read from its start has the format and the columns of the earlier reading.
+///
+/// # Errors
+/// It has another header, or cannot be read.
 fn has_layout_of(intake: &mut Intake, source: &SourceView) -> Result<bool, Error> {
     let Some(Found::Begin { layout: Some(now), .. }) = intake.find()? else { return Ok(true) };
     let Some(was) = &source.layout else { return Ok(false) };
     let (now, was) = (layout_of(&now)?, layout_of(was)?);
-    Ok((now.format, now.delimiter, now.columns) == (was.format, was.delimiter, was.columns))
+    let is_alike = (now.format, now.delimiter) == (was.format, was.delimiter);
+    if is_alike && now.format == Format::Csv && now.columns != was.columns {
+        return Err(SourceError::columns_changed(source.name.as_str().into(), &was.columns, &now.columns).into());
+    }
+    Ok(is_alike && now.columns == was.columns)
 }
 
 fn next_split(intake: &mut Intake) -> Result<Option<Split>, Error> {

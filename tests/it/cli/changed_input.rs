@@ -144,6 +144,18 @@ fn a_row_equal_to_one_that_was_sent_shares_its_answer_and_may_not_change() {
 }
 
 #[test]
+fn another_header_is_named_as_the_change() {
+    let (workspace, book) = half_sent();
+    let header = book.lines().next().unwrap();
+    for (changed, says) in
+        [(header.to_uppercase(), "column 1 differs"), (format!("{header},more"), "and column 4 differs")]
+    {
+        workspace.write("book.csv", &book.replacen(header, &changed, 1));
+        workspace.run(&[]).exits(2).says(says).says("the 3 columns that this input had");
+    }
+}
+
+#[test]
 fn a_correction_that_is_made_in_the_input_too_is_no_change() {
     let (workspace, book) = half_sent();
     let failures = fs::read_to_string(workspace.path().join("out/2026-11/failures.csv")).unwrap();
