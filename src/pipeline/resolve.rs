@@ -1,10 +1,10 @@
 //! Resolve: a person's decision about requests that may have been charged and have no answer, or about a charge that
 //! was recorded wrongly. Nothing is sent here; the next run sends what was decided to be sent again.
 
-use super::status::ledger_in;
+use super::status::open_ledger;
 use crate::{
     error::Error,
-    ledger::{CommitMode, Correction, Decided, Decision, Identity, Ledger, Quarantined, Reading},
+    ledger::{CommitMode, Correction, Decided, Decision, Identity, Ledger, Quarantined},
     model::{Clock, Credits, KeyMaker, KeySecret, RequestId, state::State},
 };
 use std::path::Path;
@@ -14,16 +14,14 @@ use std::path::Path;
 /// # Errors
 /// There is no ledger, or it cannot be read.
 pub fn quarantined(place: &Path) -> Result<Vec<Quarantined>, Error> {
-    let ledger = ledger_in(place);
-    Ok(Reading::open(&ledger).and_then(|reading| reading.quarantined()).map_err(|error| error.at(&ledger))?)
+    let reading = open_ledger(place)?;
+    Ok(reading.quarantined().map_err(|error| error.at(reading.path()))?)
 }
 
 /// The quarantined requests, and the requests in doubt whose keys have not expired.
 pub fn quarantined_or_in_doubt(place: &Path) -> Result<Vec<Quarantined>, Error> {
-    let ledger = ledger_in(place);
-    Ok(Reading::open(&ledger)
-        .and_then(|reading| reading.quarantined_or_in_doubt())
-        .map_err(|error| error.at(&ledger))?)
+    let reading = open_ledger(place)?;
+    Ok(reading.quarantined_or_in_doubt().map_err(|error| error.at(reading.path()))?)
 }
 
 /// A decision, and what the ledger records about it.
@@ -58,8 +56,7 @@ impl Resolution<'_> {
 /// The reason is empty, a request does not wait for a decision, or the key secret is not the campaign's.
 pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_>) -> Result<Vec<Quarantined>, Error> {
     let decided = resolution.decided()?;
-    let path = ledger_in(place);
-    let reading = Reading::open(&path)?;
+    let reading = open_ledger(place)?;
     let recorded = reading.identity()?;
     if resolution.decision == Decision::SendAgain && recorded.key_secret.is_some() && resolution.secret.is_none() {
         return Err(Error::Config(
@@ -74,7 +71,7 @@ pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_
     };
     let identity = Identity { key_secret, ..recorded.clone() };
     let now_us = resolution.clock.now_us();
-    let ledger = Ledger::open(&path, &identity, resolution.commit_mode, now_us)?;
+    let ledger = Ledger::open(reading.path(), &identity, resolution.commit_mode, now_us)?;
     ledger.recover(now_us).await?;
     let open = reading.quarantined_or_in_doubt()?;
     drop(reading);
@@ -130,8 +127,9 @@ pub async fn correct_charge(place: &Path, correction: &ChargeCorrection<'_>) -> 
     if charge.0 > CHARGE_MAX {
         return Err(Error::Config(format!("--charge: expected at most {CHARGE_MAX} credits, found {charge}")));
     }
-    let path = ledger_in(place);
-    let identity = Reading::open(&path)?.identity()?;
+    let reading = open_ledger(place)?;
+    let (path, identity) = (reading.path().to_owned(), reading.identity()?);
+    drop(reading);
     let ledger = Ledger::open(&path, &identity, commit_mode, clock.now_us())?;
     match ledger.correct_charge(request, charge, decided).await? {
         Correction::Corrected { before } => Ok(before),

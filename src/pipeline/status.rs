@@ -4,6 +4,7 @@ use super::{
     campaign::{
         mappings,
         recorded::{declared_in, limits_in},
+        remains::refuse_older_in,
     },
     send::earlier_stop::paused_until,
     shown_command,
@@ -12,6 +13,7 @@ use super::{
 use crate::{
     catalogue::DeclaredCheck,
     error::Error,
+    files,
     ledger::{Consent, FailuresByCode, Identity, LedgerError, OpenJobs, Published, Reading, RunRow, Sums, is_in_use},
     model::{Clock, clock::local_time, printable::printable, state::State},
     sink::MappingTotals,
@@ -95,9 +97,21 @@ impl CampaignState {
 /// # Errors
 /// There is no ledger, or it cannot be read.
 pub fn status(place: &Path) -> Result<Status, Error> {
+    let reading = open_ledger(place)?;
+    status_of(&reading).map_err(|error| error.at_ledger(reading.path()))
+}
+
+/// Opens the ledger of an output folder, or a ledger file, for reading.
+///
+/// # Errors
+/// There is no ledger, it is an older copy beside newer outputs, or it cannot be read.
+pub(super) fn open_ledger(place: &Path) -> Result<Reading, Error> {
     let ledger = ledger_in(place);
-    let read = Reading::open(&ledger).map_err(Error::from).and_then(|reading| status_of(&reading));
-    read.map_err(|error| error.at_ledger(&ledger))
+    let current = || {
+        let reading = Reading::open(&ledger)?;
+        refuse_older_in(files::folder_of(&ledger), &reading).map(|()| reading)
+    };
+    current().map_err(|error| error.at_ledger(&ledger))
 }
 
 /// The status of the ledger that is read.

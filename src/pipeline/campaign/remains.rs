@@ -103,21 +103,26 @@ fn outputs_follow(campaign: &Campaign, beside_ledger: PathBuf) -> Result<PathBuf
 /// # Errors
 /// It has fewer commits than the manifest says, or cannot be read.
 pub fn refuse_older(campaign: &Campaign, ledger: &Reading) -> Result<(), Error> {
-    if campaign.accept_older_ledger {
-        return Ok(());
-    }
-    let (made, left) = (commits_published(campaign, ledger)?, ledger.commits()?);
+    if campaign.accept_older_ledger { Ok(()) } else { refuse_older_in(&campaign.out, ledger) }
+}
+
+/// The same for the outputs in a folder.
+///
+/// # Errors
+/// Those of [`refuse_older`].
+pub fn refuse_older_in(out: &Path, ledger: &Reading) -> Result<(), Error> {
+    let (made, left) = (commits_published(out, ledger)?, ledger.commits()?);
     if made <= left {
         return Ok(());
     }
-    let manifest = campaign.out.join(sink::MANIFEST_NAME);
+    let manifest = out.join(sink::MANIFEST_NAME);
     let lost = format!("{made} were made when {} was written, {left} are left", manifest.display());
-    Err(LedgerError::LogLost { path: campaign.ledger.clone(), lost }.into())
+    Err(LedgerError::LogLost { path: ledger.path().to_owned(), lost }.into())
 }
 
 /// The commits that a ledger had when its outputs were published; 0 if that is not known.
-fn commits_published(campaign: &Campaign, ledger: &Reading) -> Result<u64, Error> {
-    let mark = Manifest::read(&campaign.out).ok().flatten().and_then(|manifest| manifest.ledger);
+fn commits_published(out: &Path, ledger: &Reading) -> Result<u64, Error> {
+    let mark = Manifest::read(out).ok().flatten().and_then(|manifest| manifest.ledger);
     let id = ledger.ledger_id()?;
     Ok(mark.filter(|mark| mark.id == id).map_or(0, |mark| mark.commits))
 }
@@ -133,7 +138,7 @@ pub fn set_aside_unknown(campaign: &Campaign, ledger: &Ledger) -> Result<Option<
     }
     let reading = ledger.reading()?;
     let known = reading.parts()?.into_iter().map(|part| part.path).collect();
-    let is_newer = commits_published(campaign, &reading)? > reading.commits()?;
+    let is_newer = commits_published(&campaign.out, &reading)? > reading.commits()?;
     if !is_newer && !sink::has_other_results(&campaign.out, &known) {
         return Ok(None);
     }

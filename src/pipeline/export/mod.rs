@@ -31,7 +31,7 @@ pub use order::{ChangedSince, ExportFormat, ExportOrder, verdict_of};
 use super::{
     campaign::{Campaign, mappings, read_file, recorded::campaign_of},
     publish::{manifest::input, project::Projector},
-    status::ledger_in,
+    status::open_ledger,
 };
 use crate::{
     error::Error,
@@ -93,11 +93,10 @@ pub struct ExportedFile {
 /// The new name exists, the ledger cannot be read, a declaration does not fit the campaign, the order does not fit
 /// together, writing fails, or it was interrupted.
 pub fn export(order: &ExportOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -> Result<Exported, Error> {
-    let ledger = ledger_in(order.place);
-    let reading = Reading::open(&ledger)?;
+    let reading = open_ledger(order.place)?;
     let file = order.config.map(read_file).transpose()?;
     let base = order.config.and_then(Path::parent).unwrap_or(Path::new(""));
-    let campaign = campaign_of(&reading, &ledger, order.to, file.as_ref().map(|file| (file, base)))?;
+    let campaign = campaign_of(&reading, reading.path(), order.to, file.as_ref().map(|file| (file, base)))?;
     let form = order.form(campaign.format)?;
     reading.hold_still()?;
     let uses = reading.check_uses()?;

@@ -23,8 +23,8 @@ mod sections;
 mod timeline;
 mod words;
 
-use super::status::ledger_in;
-use crate::{error::Error, ledger::Reading, model::Clock, sink::OutputMode};
+use super::status::open_ledger;
+use crate::{error::Error, model::Clock, sink::OutputMode};
 use changes::Changes;
 use figures::Figures;
 use std::path::{Path, PathBuf};
@@ -71,14 +71,13 @@ const NAME: &str = "report.html";
 /// # Errors
 /// The ledger or the manifest cannot be read, the earlier round cannot be compared, or the file cannot be written.
 pub fn report_page(order: &ReportOrder<'_>) -> Result<Reported, Error> {
-    let ledger = ledger_in(order.place);
-    let beside = ledger.parent().unwrap_or(Path::new(""));
-    let out = order.out.unwrap_or(beside);
+    let reading = open_ledger(order.place)?;
+    let ledger = reading.path();
+    let out = order.out.unwrap_or(ledger.parent().unwrap_or(Path::new("")));
     let to = order.to.map_or_else(|| out.join(NAME), Path::to_owned);
-    let reading = Reading::open(&ledger).map_err(|error| Error::from(error).at_ledger(&ledger))?;
     file::check(&to)?;
     let changes = order.since.map(|old| changes::changes(old, out)).transpose()?;
-    let figures = Figures::read(&reading, out).map_err(|error| error.at_ledger(&ledger))?;
+    let figures = Figures::read(&reading, out).map_err(|error| error.at_ledger(ledger))?;
     let figures = Figures { changes, ..figures };
     let made_at = words::exact_time(Clock::System.now_us());
     let page = page::page(&figures, &sections::sections(&figures), &made_at)?;

@@ -212,6 +212,10 @@ fn an_older_copy_of_a_ledger_with_its_lock_file_is_refused_beside_newer_outputs(
                 said.exits(11).says("were made when").says("older copy").says("--accept-older-ledger");
             }
         }
+        for words in ["status", "export --to new", "report --to new.html", "resolve --list"] {
+            let words: Vec<&str> = words.split(' ').chain(["out/2026-11"]).collect();
+            workspace.say(&words).exits(11).says("were made when").says("older copy");
+        }
         assert_eq!(workspace.service.simulator.stats().requests, sent, "nothing is sent");
         workspace.run(&["--accept-older-ledger"]).exits(0).says("the previous ones are in").says("before-");
         finishes(&workspace, workspace.run(&[]), 20);
