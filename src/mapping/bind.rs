@@ -11,7 +11,7 @@ use super::{
 use crate::{
     catalogue::{Declaration, FieldRule, FieldSpec},
     model::{
-        field::tidy,
+        field::{FieldKind, tidy},
         row::{find_column, find_two_columns},
     },
     template::{Condition, Template},
@@ -320,17 +320,20 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// How to set a required field that nothing fills. If it has few values, all rows may have the same one.
+    /// How to set a required field that nothing fills. If it has few values, or is a country, all rows may have the same
+    /// one.
     fn ways(&self, check: &str, spec: &FieldSpec) -> String {
         let map = format!("`{}`", self.flag(check, &spec.name, "COLUMN"));
         let values = spec.closed_values();
-        let Some((first, others)) = values.split_first() else { return map };
-        let listed = if others.len() > OTHERS_MAX {
-            " (or another of its values)".to_owned()
-        } else if others.is_empty() {
-            String::new()
-        } else {
-            format!(" (or {})", others.join(", "))
+        let (first, listed) = match (values.split_first(), spec.kind) {
+            (Some((first, [])), _) => (first.as_str(), String::new()),
+            (Some((first, others)), _) if others.len() > OTHERS_MAX => {
+                (first.as_str(), " (or another of its values)".to_owned())
+            }
+            (Some((first, others)), _) => (first.as_str(), format!(" (or {})", others.join(", "))),
+            (None, FieldKind::Country | FieldKind::Country2) => ("za", " (or another country)".to_owned()),
+            (None, FieldKind::Country3) => ("zaf", " (or another country)".to_owned()),
+            (None, _) => return map,
         };
         let set = self.setting("--set", check, &spec.name, first);
         format!(
