@@ -29,14 +29,14 @@ const VALUE_BYTES_MAX: i32 = 40 << 20;
 
 /// Connects to an existing ledger file.
 pub(super) fn connect(path: &Path) -> Result<Connection, LedgerError> {
-    connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE, |path| path)
+    check_files(path)?;
+    connection(&without_links(path)?, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
 
-/// Connects to an existing ledger file. `name` makes the name that SQLite opens from the path.
-fn connection(path: &Path, flags: OpenFlags, name: impl FnOnce(PathBuf) -> PathBuf) -> Result<Connection, LedgerError> {
-    check_files(path)?;
+/// Opens a database by a path, or by a URI if `flags` say so.
+fn connection(name: &Path, flags: OpenFlags) -> Result<Connection, LedgerError> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let conn = Connection::open_with_flags(name(without_links(path)?), flags)?;
+    let conn = Connection::open_with_flags(name, flags)?;
     conn.set_db_config(SQLITE_DBCONFIG_DEFENSIVE, true)?;
     for switch in [SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW] {
         conn.set_db_config(switch, false)?;
@@ -87,14 +87,10 @@ fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
 
 /// Connects to a ledger without a log that nothing can change. SQLite would otherwise create files beside it.
 fn connect_unchanging(path: &Path) -> Result<Connection, LedgerError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    connection(path, flags, |path| match Url::from_file_path(&path) {
-        Ok(mut url) => {
-            url.set_query(Some("immutable=1"));
-            url.as_str().into()
-        }
-        Err(()) => path,
-    })
+    check_files(path)?;
+    let mut url = Url::from_file_path(without_links(path)?).expect("a path without links is absolute");
+    url.set_query(Some("immutable=1"));
+    connection(Path::new(url.as_str()), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
 #[cfg(unix)]
