@@ -81,6 +81,8 @@ impl ValueKind {
             }
             .map(TypedValue::Integer),
             ValueKind::Number => match value {
+                // The reader of JSON keeps a number as text if its digits would change.
+                Value::Number(number) if number.is_f64() => number.as_f64(),
                 Value::Number(number) => exact(&number.to_string()),
                 Value::String(text) => exact(text.trim()),
                 _ => None,
