@@ -2,12 +2,16 @@
 //! the same command finishes once they are gone.
 
 use crate::support::{
+    paused,
     ran::{Ran, results},
     world::{World, people},
 };
-use axum::{body::Body, http::Response};
+use axum::{
+    body::Body,
+    http::{HeaderValue, Response},
+};
 use rescreen::{
-    model::{ExitCode, SIMULATOR_MARKER, Stop, state::State},
+    model::{ExitCode, Stop, state::State},
     pipeline::RunOptions,
 };
 use std::sync::{
@@ -57,9 +61,11 @@ const REPLIES: [(u16, &str); 33] = [
 ];
 
 fn reply(status: u16, body: &str) -> Response<Body> {
-    let reply = Response::builder().status(status).header(SIMULATOR_MARKER, "1");
-    let reply = if status < 400 { reply.header("location", "https://sign-in.example.net/?a=1") } else { reply };
-    reply.body(Body::from(body.to_owned())).unwrap()
+    let mut reply = paused::reply(status, body.to_owned());
+    if status < 400 {
+        reply.headers_mut().insert("location", HeaderValue::from_static("https://sign-in.example.net/?a=1"));
+    }
+    reply
 }
 
 /// A campaign of this many rows. Something replies for all messages about rows from `first` to `last`.
@@ -142,7 +148,7 @@ async fn the_stop_line_of_equal_refusals_shows_the_words_that_they_have_in_commo
     world.paused().stands_between(|_, sent| {
         let row = sent.split("\"P").nth(1)?.split(' ').next()?.to_owned();
         let body = format!(r#"{{"error":{{"message":"Your credit balance is too low for P{row} Vexford"}}}}"#);
-        Some(Response::builder().status(400).header(SIMULATOR_MARKER, "1").body(Body::from(body)).unwrap())
+        Some(reply(400, &body))
     });
     let ran = world.run().await.exits(ExitCode::Guard);
     let said = ran.report().lines().join("\n");

@@ -2,12 +2,12 @@
 //! fails none of them, and a new key is tried only where the key can be at fault.
 
 use crate::support::{
+    paused::reply,
     ran::{Ran, results},
     world::World,
 };
-use axum::{body::Body, http::Response};
 use rescreen::{
-    model::{ExitCode, SIMULATOR_MARKER, Stop, state::State},
+    model::{ExitCode, Stop, state::State},
     pipeline::RunOptions,
 };
 use std::time::Duration;
@@ -132,9 +132,8 @@ async fn refused_after_three_answers(rows: usize, status: u16) -> (World, Ran) {
     let mut world = World::new().rows(rows).in_flight(1).max_credits(3).under_paused_time();
     world.run().await.exits(ExitCode::Budget).in_state(State::Answered, 3);
     world.paused().stands_between(move |path, _| {
-        let reply = Response::builder().status(status).header(SIMULATOR_MARKER, "1");
         let refusal = r#"{"success":false,"error":{"code":"NOT_ALLOWED","message":"not allowed"}}"#;
-        (path != "/my_credits").then(|| reply.body(Body::from(refusal)).unwrap())
+        (path != "/my_credits").then(|| reply(status, refusal))
     });
     let mut world = world.max_credits(1_000);
     let ran = world.run().await;

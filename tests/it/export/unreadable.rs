@@ -1,11 +1,10 @@
 //! Replies that cannot be read as answers are written as they came.
 
 use super::{campaign, exported, jsonl};
-use crate::support::world::World;
-use axum::{body::Body, http::Response};
+use crate::support::{paused::reply, world::World};
 use rescreen::{
     Error,
-    model::{SIMULATOR_MARKER, Stop, key::hex},
+    model::{Stop, key::hex},
     pipeline::{ExportOrder, export},
 };
 use serde_json::json;
@@ -20,8 +19,7 @@ async fn replies_that_cannot_be_read_are_exported_byte_for_byte() {
     let mut world = World::new().rows(8).under_paused_time();
     world.paused().stands_between(|_, sent| {
         let is_damaged = ["P00002", "P00005"].iter().any(|name| sent.contains(name));
-        let damaged = || Response::builder().header(SIMULATOR_MARKER, "1").body(Body::from(DAMAGED)).unwrap();
-        is_damaged.then(damaged)
+        is_damaged.then(|| reply(200, DAMAGED))
     });
     let ran = world.run().await;
     let folder = tempfile::tempdir().unwrap();

@@ -8,6 +8,11 @@ use crate::{
 };
 use std::{fs, path::Path};
 
+/// What a command says about the campaign.
+fn say(workspace: &Workspace, words: &str) -> Said {
+    workspace.say(&words.split(' ').chain(["out/2026-11"]).collect::<Vec<_>>())
+}
+
 #[test]
 fn a_ledger_that_was_killed_and_lost_its_log_is_refused_until_the_log_is_back() {
     let workspace = held(60);
@@ -21,8 +26,7 @@ fn a_ledger_that_was_killed_and_lost_its_log_is_refused_until_the_log_is_back() 
     assert_eq!(charges(&workspace), sent, "nothing is sent by a ledger without its receipts");
     Said::of(&mut workspace.production("plan", &[])).exits(11).says("is missing commits");
     for words in ["status", "collect", "export --to new", "report --to new.html", "resolve --list"] {
-        let words: Vec<&str> = words.split(' ').chain(["out/2026-11"]).collect();
-        workspace.say(&words).exits(11).says("is missing commits");
+        say(&workspace, words).exits(11).says("is missing commits");
     }
     // A refused run created its own, empty log.
     drop(fs::remove_file(out(&workspace).join("ledger.sqlite-shm")));
@@ -213,8 +217,7 @@ fn an_older_copy_of_a_ledger_with_its_lock_file_is_refused_beside_newer_outputs(
             }
         }
         for words in ["status", "export --to new", "report --to new.html", "resolve --list"] {
-            let words: Vec<&str> = words.split(' ').chain(["out/2026-11"]).collect();
-            workspace.say(&words).exits(11).says("were made when").says("older copy");
+            say(&workspace, words).exits(11).says("were made when").says("older copy");
         }
         assert_eq!(workspace.service.simulator.stats().requests, sent, "nothing is sent");
         workspace.run(&["--accept-older-ledger"]).exits(0).says("the previous ones are in").says("before-");

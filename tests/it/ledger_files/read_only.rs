@@ -4,8 +4,8 @@ use super::{held, killed, out};
 use crate::cli::Workspace;
 use std::{fs, path::Path, process::Command};
 
-/// What the commands that only read say, one after another, while the folder of the campaign is mounted so that nobody
-/// can write it; `None` with a notice if this user may not mount.
+/// Mounts the folder of the campaign read-only and runs the commands that only read. Returns what they said, or `None`
+/// with a notice if this user may not mount.
 fn said_while_read_only(workspace: &Workspace) -> Option<String> {
     let rescreen = env!("CARGO_BIN_EXE_rescreen");
     let commands = ["status", "show", "resolve --list", "export --to copy", "report --to page.html"];

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use rescreen::{
     client::{InProcess, InProcessRequest, TransportFault},
     ledger::CommitMode,
-    model::Clock,
+    model::{Clock, SIMULATOR_MARKER},
     pipeline::Campaign,
     simulator::Simulator,
 };
@@ -19,6 +19,11 @@ use std::{
     time::Duration,
 };
 use tokio::time::Instant;
+
+/// A reply in the place of the service, with the mark that lets a simulated campaign take it.
+pub fn reply(status: u16, body: impl Into<Body>) -> Response<Body> {
+    Response::builder().status(status).header(SIMULATOR_MARKER, "1").body(body.into()).unwrap()
+}
 
 /// What happens to checks on their way: the number means "as usual", "answered, and the answer is lost", "connection
 /// refused", or a status that they get without reaching the service.
@@ -205,9 +210,7 @@ impl Paused {
                     AWAY => Err(TransportFault::NotWritten("refused".to_owned())),
                     status => {
                         turned.fetch_add(1, Ordering::Relaxed);
-                        let reply = Response::builder().status(status);
-                        let reply = reply.header(rescreen::model::SIMULATOR_MARKER, "1");
-                        Ok(reply.body(Body::from(r#"{"error": "turned away"}"#)).unwrap())
+                        Ok(reply(status, r#"{"error": "turned away"}"#))
                     }
                 }
             }
