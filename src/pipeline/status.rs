@@ -104,7 +104,7 @@ pub fn status(place: &Path) -> Result<Status, Error> {
 /// Opens the ledger of an output folder, or a ledger file, for reading.
 ///
 /// # Errors
-/// There is no ledger, it is an older copy beside newer outputs, or it cannot be read.
+/// The ledger is missing, it is older than the outputs beside it, or it cannot be read.
 pub(super) fn open_ledger(place: &Path) -> Result<Reading, Error> {
     let ledger = ledger_in(place);
     let current = || {

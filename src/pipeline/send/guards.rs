@@ -51,7 +51,7 @@ pub struct GuardState {
     conflicts: BTreeSet<RequestId>,
     /// Checks with an answer or an accepted job in this run.
     working: BTreeSet<String>,
-    /// Refused requests of checks without one, while the account is in order.
+    /// By check, the requests that were refused before that, while the account is in order.
     suspects: BTreeMap<String, BTreeSet<RequestId>>,
     /// By check, the requests whose reply names no job that can be followed.
     unusable_jobs: BTreeMap<String, BTreeSet<RequestId>>,
@@ -231,8 +231,8 @@ impl GuardState {
         (self.conflicts.len() >= CONFLICTS_MAX).then_some(Stop::Conflict { count: CONFLICTS_MAX as u64, has_webhook })
     }
 
-    /// Counts a refused request of a check that does not work in this run, while the account is in order. Returns whether
-    /// so many different requests were refused that the check itself must be the cause.
+    /// Counts a refused request of a check that does not work in this run, while the account is in order. Returns true
+    /// once [`ALIKE_MAX`] different requests were refused: the cause is then the check.
     pub fn suspect(&mut self, check: &str, request: RequestId) -> bool {
         let suspects = self.suspects.entry(check.to_owned()).or_default();
         suspects.insert(request);
