@@ -10,6 +10,7 @@ use super::{
     campaign::{
         Campaign, read_file,
         receiver::{delivery_url, id_of, new_receiver},
+        remains::refuse_older,
         webhook::checked,
     },
     collect::{Collection, NamedService},
@@ -160,6 +161,7 @@ pub async fn retry_webhook(
     let url = campaign.service.url.clone().unwrap_or_default();
     let base = order.webhook_url.as_deref().map(|text| checked(text, Some(&url))).transpose()?;
     let reading = Reading::open(&campaign.ledger)?;
+    refuse_older(campaign, &reading)?;
     let jobs = jobs(&reading, &order.jobs)?;
     if jobs.is_empty() && base.is_none() {
         return Ok(Redeliveries::default());

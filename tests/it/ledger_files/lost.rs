@@ -25,7 +25,7 @@ fn a_ledger_that_was_killed_and_lost_its_log_is_refused_until_the_log_is_back() 
     }
     assert_eq!(charges(&workspace), sent, "nothing is sent by a ledger without its receipts");
     Said::of(&mut workspace.production("plan", &[])).exits(11).says("is missing commits");
-    for words in ["status", "collect", "export --to new", "report --to new.html", "resolve --list"] {
+    for words in ["status", "collect", "export --to new", "report --to new.html", "resolve --list", "retry-webhook"] {
         say(&workspace, words).exits(11).says("is missing commits");
     }
     // A refused run created its own, empty log.
@@ -216,7 +216,7 @@ fn an_older_copy_of_a_ledger_with_its_lock_file_is_refused_beside_newer_outputs(
                 said.exits(11).says("were made when").says("older copy").says("--accept-older-ledger");
             }
         }
-        for words in ["status", "export --to new", "report --to new.html", "resolve --list"] {
+        for words in ["status", "export --to new", "report --to new.html", "resolve --list", "retry-webhook"] {
             say(&workspace, words).exits(11).says("were made when").says("older copy");
         }
         assert_eq!(workspace.service.simulator.stats().requests, sent, "nothing is sent");
