@@ -26,6 +26,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
+use tokio::time::Instant;
 
 /// How an attempt ended.
 pub enum AttemptEnd {
@@ -138,6 +139,7 @@ pub async fn attempt(
         check: name,
         attempt: 0,
         requested_at_us: order.now_us,
+        sent_at: Instant::now(),
         before: context.ledger.sums().account,
         table: check.price,
         job_hold: check.job_hold,
@@ -169,7 +171,7 @@ pub async fn attempt(
         _ if context.clock_watch.has_moved() && !planted(Bug::SleptAfterCommit) => Some(AttemptEnd::ClockMoved),
         // An upload may have waited for the rate between its steps.
         _ if context.key_in_question.load(Ordering::Relaxed) => Some(AttemptEnd::GateClosed),
-        Some(_) if context.throttle.paused_until().is_none() => None,
+        Some(_) if context.throttle.paused_until().is_none() && !context.check_pauses.is_paused(&sent.check) => None,
         _ => Some(AttemptEnd::GateClosed),
     };
     let (Some(permit), None) = (permit, &withheld) else {
@@ -189,6 +191,7 @@ pub async fn attempt(
         }
         Some(_) => return Err(Error::Internal("a body was made for another key".to_owned())),
     };
+    sent.sent_at = Instant::now();
     let exchange = context.client.send(permit, receipt, check.auth).await;
     drop(room);
     settle(&context, check, sent, exchange, None).await
@@ -212,6 +215,8 @@ struct Sent {
     check: String,
     attempt: u32,
     requested_at_us: i64,
+    /// When it, or its upload, was written.
+    sent_at: Instant,
     /// The account when the request was armed.
     before: Account,
     /// The price of the check in the price table.
@@ -347,7 +352,7 @@ async fn settle(
     let is_of_service =
         classified.author == Author::Service && classified.http_status.is_some_and(|status| status < 500);
     if is_of_service && classified.push_back.is_none() {
-        context.check_pauses.answered(&sent.check);
+        context.check_pauses.answered(&sent.check, sent.sent_at);
     }
     let code = classified.code.unwrap_or_default();
     let same_code = if code.is_empty() { "no code" } else { &code };

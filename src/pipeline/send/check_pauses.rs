@@ -2,6 +2,7 @@
 //! the limit is that check's: only its requests wait, longer each time. After a pause, one of them shows whether the limit
 //! is over. If several checks are refused, the limit is the account's.
 
+use crate::model::RequestId;
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -37,18 +38,26 @@ struct Pauses {
 #[derive(Debug, Default)]
 struct OfCheck {
     answers: u64,
-    /// It was refused, and not answered since: how many answers other checks had at its first refusal.
-    refused: Option<u64>,
+    /// It was refused, and nothing that was sent later was answered.
+    refused: Option<Refused>,
     /// Its pause, if the limit is that of this check alone.
     pause: Option<OwnPause>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Refused {
+    /// How many answers other checks had at its first refusal.
+    others: u64,
+    /// When its last refusal was heard.
+    last: Instant,
 }
 
 #[derive(Debug)]
 struct OwnPause {
     length: Duration,
     until: Instant,
-    /// A request is on the way.
-    is_probed: bool,
+    /// The request that shows whether the limit is over.
+    probe: Option<RequestId>,
 }
 
 impl CheckPauses {
@@ -56,20 +65,25 @@ impl CheckPauses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that the service did not refuse a request of the check for its rate: it is not limited any more.
-    pub fn answered(&self, check: &str) {
+    /// Records that the service did not refuse a request of the check for its rate. The check is not limited any more,
+    /// unless the request was already on the way when another one was refused.
+    pub fn answered(&self, check: &str, sent_at: Instant) {
         let mut pauses = self.lock();
         pauses.answers += 1;
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();
-        (of_check.answers, of_check.refused, of_check.pause) = (of_check.answers + 1, None, None);
+        of_check.answers += 1;
+        if of_check.refused.is_none_or(|refused| sent_at > refused.last) {
+            (of_check.refused, of_check.pause) = (None, None);
+        }
     }
 
     /// Takes over the rest of a pause that an earlier run began.
     pub fn resume(&self, check: &str, left: Duration) {
         let mut pauses = self.lock();
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();
-        of_check.refused = Some(0);
-        of_check.pause = Some(OwnPause { length: left, until: Instant::now() + left, is_probed: false });
+        let now = Instant::now();
+        of_check.refused = Some(Refused { others: 0, last: now });
+        of_check.pause = Some(OwnPause { length: left, until: now + left, probe: None });
     }
 
     /// Decides who waits after a push-back of this length. One that is longer than `wait_max` would end the run if all
@@ -80,16 +94,17 @@ impl CheckPauses {
         let is_alone = !pauses.by_check.iter().any(|(name, other)| name != check && other.refused.is_some());
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();
         let others = all - of_check.answers;
-        let was_refused = of_check.refused.is_some_and(|at_refusal| others > at_refusal);
+        let now = Instant::now();
+        let was_refused = of_check.refused.is_some_and(|refused| others > refused.others);
         let is_its_own = is_alone && (was_refused || of_check.pause.is_some() || stated > wait_max && others > 0);
-        of_check.refused.get_or_insert(others);
+        of_check.refused.get_or_insert(Refused { others, last: now }).last = now;
         if !is_its_own {
             of_check.pause = None;
             return Waits::All(stated);
         }
         let grown = of_check.pause.as_ref().map_or(stated, |pause| pause.length.saturating_mul(2).min(GROWN_MAX));
         let length = stated.max(grown);
-        of_check.pause = Some(OwnPause { length, until: Instant::now() + length, is_probed: false });
+        of_check.pause = Some(OwnPause { length, until: now + length, probe: None });
         Waits::Check(length)
     }
 
@@ -98,22 +113,27 @@ impl CheckPauses {
         let pauses = self.lock();
         let pause = pauses.by_check.get(check)?.pause.as_ref()?;
         let left = pause.until.saturating_duration_since(Instant::now());
-        if left.is_zero() { pause.is_probed.then_some(PROBED) } else { Some(left) }
+        if left.is_zero() { pause.probe.map(|_| PROBED) } else { Some(left) }
     }
 
-    /// Counts a request that is sent.
-    pub fn started(&self, check: &str) {
-        self.set_probed(check, true);
+    /// Whether the check waits alone, and its pause is not over.
+    pub fn is_paused(&self, check: &str) -> bool {
+        let pauses = self.lock();
+        let pause = pauses.by_check.get(check).and_then(|of_check| of_check.pause.as_ref());
+        pause.is_some_and(|pause| pause.until > Instant::now())
     }
 
-    /// Counts a request that has ended.
-    pub fn ended(&self, check: &str) {
-        self.set_probed(check, false);
-    }
-
-    fn set_probed(&self, check: &str, is_probed: bool) {
+    /// Records a request that is sent.
+    pub fn started(&self, check: &str, request: RequestId) {
         if let Some(pause) = self.lock().by_check.get_mut(check).and_then(|of_check| of_check.pause.as_mut()) {
-            pause.is_probed = is_probed;
+            pause.probe = Some(request);
+        }
+    }
+
+    /// Records a request that has ended.
+    pub fn ended(&self, check: &str, request: RequestId) {
+        if let Some(pause) = self.lock().by_check.get_mut(check).and_then(|of_check| of_check.pause.as_mut()) {
+            pause.probe = pause.probe.filter(|probe| *probe != request);
         }
     }
 
@@ -139,50 +159,73 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const MOST: Duration = Duration::from_secs(900);
 
+    fn later(now: Instant) -> Instant {
+        now + SECOND
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_check_that_is_refused_again_while_another_is_answered_waits_alone_and_longer_each_time() {
         let pauses = CheckPauses::default();
         let refused = || pauses.refused("a", SECOND * 5, MOST);
-        pauses.answered("b");
+        pauses.answered("b", later(Instant::now()));
         assert_eq!(refused(), Waits::All(SECOND * 5), "the first may be the account's");
         assert_eq!(refused(), Waits::All(SECOND * 5), "nothing was answered since");
-        pauses.answered("b");
+        pauses.answered("b", later(Instant::now()));
         assert_eq!(refused(), Waits::Check(SECOND * 5));
         assert_eq!(pauses.wait("a"), Some(SECOND * 5));
         assert_eq!((pauses.wait("b"), pauses.waiting().as_deref()), (None, Some("a")));
         for length in [10, 20, 40, 60, 60] {
             tokio::time::advance(MOST).await;
             assert_eq!(pauses.wait("a"), None, "one request may be sent");
-            pauses.started("a");
+            pauses.started("a", RequestId(1));
             assert_eq!(pauses.wait("a"), Some(PROBED), "only one");
-            pauses.ended("a");
+            pauses.ended("a", RequestId(1));
             assert_eq!(refused(), Waits::Check(SECOND * length));
         }
         assert_eq!(pauses.refused("a", SECOND * 90, MOST), Waits::Check(SECOND * 90));
-        pauses.answered("a");
+        pauses.answered("a", later(Instant::now()));
         assert_eq!((pauses.wait("a"), pauses.waiting()), (None, None));
         assert_eq!(refused(), Waits::All(SECOND * 5), "it begins anew");
     }
 
-    #[test]
-    fn push_backs_of_several_checks_or_of_the_only_one_are_the_accounts() {
+    #[tokio::test(start_paused = true)]
+    async fn push_backs_of_several_checks_or_of_the_only_one_are_the_accounts() {
         let pauses = CheckPauses::default();
         for _ in 0..5 {
             assert_eq!(pauses.refused("a", SECOND, MOST), Waits::All(SECOND));
             assert_eq!(pauses.refused("b", SECOND, MOST), Waits::All(SECOND));
-            pauses.answered("c");
+            pauses.answered("c", later(Instant::now()));
         }
         let alone = CheckPauses::default();
         for _ in 0..5 {
             assert_eq!(alone.refused("a", SECOND * 1_000, MOST), Waits::All(SECOND * 1_000));
-            alone.answered("a");
+            alone.answered("a", later(Instant::now()));
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_pause_that_would_end_the_run_is_the_checks_if_another_check_was_answered() {
         let pauses = CheckPauses::default();
-        pauses.answered("b");
+        pauses.answered("b", later(Instant::now()));
         assert_eq!(pauses.refused("a", SECOND * 3_600, MOST), Waits::Check(SECOND * 3_600));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_to_a_request_that_was_on_the_way_ends_no_pause() {
+        let pauses = CheckPauses::default();
+        let before = Instant::now();
+        pauses.answered("b", before);
+        assert_eq!(pauses.refused("a", SECOND * 1_000, MOST), Waits::Check(SECOND * 1_000));
+        tokio::time::advance(SECOND).await;
+        pauses.answered("a", before);
+        assert_eq!(pauses.wait("a"), Some(SECOND * 999));
+        assert!(pauses.is_paused("a") && !pauses.is_paused("b"));
+        tokio::time::advance(MOST * 2).await;
+        assert!(!pauses.is_paused("a"));
+        pauses.started("a", RequestId(7));
+        pauses.ended("a", RequestId(3));
+        assert_eq!(pauses.wait("a"), Some(PROBED), "an older request ended, and not the probe");
+        pauses.answered("a", later(Instant::now()));
+        assert_eq!(pauses.wait("a"), None);
     }
 }

@@ -215,7 +215,7 @@ impl SendLoop {
                     let (one, ended) = ended.map_err(Error::from)??;
                     self.schedule.ended(&one);
                     self.limits.ended(&one.check);
-                    self.context.check_pauses.ended(&one.check);
+                    self.context.check_pauses.ended(&one.check, one.request);
                     self.apply(one, ended).await?;
                     self.keep_stop().await?;
                 }
@@ -357,7 +357,7 @@ impl SendLoop {
             let reading = self.context.ledger.sums().account.reading;
             self.proofs.started(&one, reading.map(|reading| reading.balance));
             self.limits.started(&one.check);
-            self.context.check_pauses.started(&one.check);
+            self.context.check_pauses.started(&one.check, one.request);
             let (context, shown) = (Arc::clone(&self.context), self.proofs.shown(&one.check));
             self.last_start = Some(Instant::now());
             self.attempts_under_way.spawn(async move {

@@ -9,11 +9,12 @@ use axum::{body::Body, http::Response};
 use rescreen::model::{Credits, ExitCode, SIMULATOR_MARKER, Stop, state::State};
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
+use tokio::time::Instant;
 
 fn refusal(status: u16, retry_after: Option<&str>) -> Response<Body> {
     let reply = Response::builder().status(status).header(SIMULATOR_MARKER, "1");
@@ -78,6 +79,33 @@ async fn a_check_whose_limit_ends_comes_back_in_the_same_run() {
     });
     world.run().await.exits(ExitCode::Complete).charged(120).counts(results(120));
     assert!(refused.load(Ordering::Relaxed) > 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_were_on_the_way_do_not_end_the_pause_of_their_check() {
+    let mut world = two_checks(60).service(|settings| settings.latency = Duration::from_secs(3));
+    let (early, refusals) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let counted = (Arc::clone(&early), Arc::clone(&refusals));
+    let refused: Mutex<Vec<Instant>> = Mutex::default();
+    let sent = AtomicU32::new(0);
+    world.paused().stands_between(move |path, _| {
+        if !path.ends_with("/adverse-media") {
+            return None;
+        }
+        let (now, mut refused) = (Instant::now(), refused.lock().unwrap());
+        let is_early = |at: &Instant| now > *at && now < *at + Duration::from_secs(29);
+        counted.0.fetch_add(refused.iter().any(is_early).into(), Ordering::Relaxed);
+        // Two in a row, so that the second one shows whose limit it is.
+        let turn = sent.fetch_add(1, Ordering::Relaxed) % 8;
+        (turn >= 6).then(|| {
+            refused.push(now);
+            counted.1.fetch_add(1, Ordering::Relaxed);
+            refusal(429, Some("30"))
+        })
+    });
+    world.run().await.exits(ExitCode::Complete).charged(120).counts(results(120));
+    assert!(refusals.load(Ordering::Relaxed) > 3);
+    assert_eq!(early.load(Ordering::Relaxed), 0, "sent before the time that the service stated");
 }
 
 #[tokio::test(start_paused = true)]
