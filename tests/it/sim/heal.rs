@@ -43,6 +43,8 @@ impl Stage {
         let healed_at = self.wire.sent();
         let mut sent_before = healed_at;
         let mut runs = 0;
+        // A run of this round ended with a decision for a person.
+        let mut named = false;
         for (at, hours) in LAST_RESTS.into_iter().enumerate() {
             let sent = self.wire.sent();
             let rest = Duration::from_secs(hours * 3_600);
@@ -56,6 +58,7 @@ impl Stage {
             }
             // A run that only waits for the end of a pause does not count as one of those that must send everything.
             runs += usize::from(self.wire.sent() > sent);
+            named |= self.named;
             if (at + 1).is_multiple_of(keys.len()) && is_played(Oddity::Progress) {
                 let (after, log) = (self.audit.standing(), self.wire.log());
                 // A run that ends with a decision for a person, or as the service asks, stops early; but the next ones
@@ -64,11 +67,11 @@ impl Stage {
                 let round = if all { healed_at } else { sent_before };
                 // More rows that are never answered than end a run, and nothing else left. Requests in doubt wait for a
                 // clock to be set, and the run says so.
-                let excused = self.unanswered || self.named && !all || self.apart && after.planned == 0;
+                let excused = self.unanswered || named && !all || self.apart && after.planned == 0;
                 if let Some(fault) = neglected(&before, &after, &log[round..]).filter(|_| !excused) {
                     self.audit.fault(format!("after {} last runs: {fault}", at + 1));
                 }
-                (before, sent_before) = (after, log.len());
+                (before, sent_before, named) = (after, log.len(), false);
             }
             self.decide(at < LAST_RESTS.len() / 2).await;
         }

@@ -221,7 +221,15 @@ impl Stage {
                 let names = |stop: &Stop| {
                     asks_a_person(stop)
                         || alike && refuses(stop)
-                        || matches!(stop, Stop::Conflict { .. } | Stop::PushedBack { .. } | Stop::JobUnusable { .. })
+                        || matches!(
+                            stop,
+                            Stop::Conflict { .. }
+                                | Stop::PushedBack { .. }
+                                | Stop::CheckPaused { .. }
+                                | Stop::JobUnusable { .. }
+                        )
+                        // Only rows that the service always redirects are left of a check, so nothing shows that it works.
+                        || matches!(stop, Stop::Misrouted { check: Some(_), .. })
                 };
                 self.named = report.stops.iter().any(names);
                 let refused = self.wire.refused();

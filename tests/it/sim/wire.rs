@@ -15,6 +15,7 @@ use axum::{
 };
 use futures::stream;
 use rescreen::{
+    catalogue::{Catalogue, Declaration},
     client::{ApiKey, InProcess, InProcessRequest, TransportFault},
     simulator::Simulator,
 };
@@ -43,6 +44,8 @@ pub struct Message {
     /// A document that is sent with a secret of the service.
     pub leaks: bool,
     pub path: String,
+    /// The check of a request. Checks that share a route differ in what is fixed in their bodies.
+    pub check: String,
     pub key: String,
     pub api_key: String,
     pub body: String,
@@ -107,7 +110,7 @@ pub struct Wire {
     simulator: Simulator,
     onlooker: Onlooker,
     clocks: Clocks,
-    checks: [&'static str; 2],
+    checks: [Declaration; 2],
     begun: Instant,
     state: Arc<Mutex<State>>,
 }
@@ -131,6 +134,7 @@ impl Wire {
             log: Vec::new(),
             refused: Vec::new(),
         };
+        let checks = checks.map(|name| Catalogue::built_in().get(name).expect("a check of the catalogue").clone());
         Wire { simulator, onlooker, clocks, checks, begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
     }
 
@@ -154,7 +158,7 @@ impl Wire {
         };
         for moved in moves {
             match moved {
-                Move::Price(check, credits) => self.simulator.set_price(self.checks[check], credits),
+                Move::Price(check, credits) => self.simulator.set_price(&self.checks[check].name, credits),
                 Move::Spend(credits) => {
                     self.simulator.set_balance(self.simulator.stats().balance.saturating_sub(credits));
                 }
@@ -285,6 +289,17 @@ impl Wire {
         (Response::from_parts(parts, Body::from(bytes)), place)
     }
 
+    fn check_of(&self, request: &InProcessRequest) -> String {
+        let body = String::from_utf8_lossy(request.body());
+        let contains =
+            |text: &str| [format!("\"{text}\""), format!("\r\n{text}\r\n")].iter().any(|one| body.contains(one));
+        let made_it = |check: &&Declaration| {
+            let is_fixed = |value: &serde_json::Value| value.as_str().is_some_and(contains);
+            check.routes.all().any(|path| path == request.uri().path()) && check.fixed.values().all(is_fixed)
+        };
+        self.checks.iter().find(made_it).map_or_else(String::new, |check| check.name.clone())
+    }
+
     fn message(&self, request: &InProcessRequest) -> Message {
         let header = |name: &str| request.headers().get(name).and_then(|text| text.to_str().ok()).unwrap_or_default();
         let step = step_of(request);
@@ -307,6 +322,7 @@ impl Wire {
             step,
             leaks,
             path: request.uri().path().to_owned(),
+            check: self.check_of(request),
             key: header("idempotency-key").to_owned(),
             api_key: api_key.to_owned(),
             body,

@@ -115,29 +115,27 @@ fn rate(wire: &[Message], script: &Script) -> Vec<String> {
     over.map(|(count, first)| format!("I5: {count} in the minute from {first}")).collect()
 }
 
-/// Whether a message may be of the same check as a refusal. Two checks may share a route.
-fn is_of_check(is_shared: bool, refusal: &Message, one: &Message) -> bool {
-    one.submit && one.path == refusal.path && (!is_shared || one.key == refusal.key)
+/// Whether a message is of the same check as a refusal.
+fn is_of_check(refusal: &Message, one: &Message) -> bool {
+    one.submit && one.check == refusal.check
 }
 
 /// Whether a refusal may be about its check alone: the check was refused before in this life, or asks for more than a run
 /// waits, and requests of the other check were answered meanwhile.
-fn is_own_limit(wire: &[Message], is_shared: bool, refusal: &Message, wait: u64) -> bool {
+fn is_own_limit(wire: &[Message], refusal: &Message, wait: u64) -> bool {
     let replied = |one: &Message| one.reply.map_or(u64::MAX, |(_, at)| at);
     let before = || wire.iter().filter(|one| one.life == refusal.life && replied(one) <= replied(refusal));
-    let is_refused = |one: &&Message| is_of_check(is_shared, refusal, one) && matches!(one.reply, Some((429, _)));
+    let is_refused = |one: &&Message| is_of_check(refusal, one) && matches!(one.reply, Some((429, _)));
     let first = before().filter(is_refused).map(replied).min().unwrap_or_default();
     let since = if wait > HELD_MAX_S { 0 } else { first };
     let is_answered = |one: &Message| matches!(one.reply, Some((200..=428 | 430..=499, _)));
-    let mut others = before().filter(|one| one.submit && !is_of_check(is_shared, refusal, one));
+    let mut others = before().filter(|one| one.submit && !is_of_check(refusal, one));
     refusal.submit && others.any(|one| is_answered(one) && replied(one) >= since)
 }
 
 /// I12: nothing before `Retry-After`, nor for five seconds after a bare 429 of a check in production.
 fn push_back(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
     let mut faults = Vec::new();
-    let paths: HashSet<&str> = wire.iter().filter(|one| one.submit).map(|one| one.path.as_str()).collect();
-    let is_shared = paths.len() < script.checks;
     for refusal in wire.iter().filter(|one| matches!(one.reply, Some((429, _)))) {
         let quirks = (script.production && refusal.submit && refusal.bare).then_some(PUSH_BACK_UNSTATED_S);
         let (Some((_, from)), Some(wait)) = (refusal.reply, refusal.retry_after.or(quirks)) else { continue };
@@ -147,8 +145,8 @@ fn push_back(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
         let kept_us = replied_wall_us + 24 * HOUR_US;
         // A life that died with this reply could not record it.
         let last_words = died[refusal.life] && !wire.iter().any(|one| one.life == refusal.life && one.at_us > from);
-        let own_limit = script.checks == 2 && is_own_limit(wire, is_shared, refusal, wait);
-        let is_of = |one: &Message| is_of_check(is_shared, refusal, one);
+        let own_limit = script.checks == 2 && is_own_limit(wire, refusal, wait);
+        let is_of = |one: &Message| is_of_check(refusal, one);
         let early = wire.iter().find(|one| {
             let same_life = one.life == refusal.life;
             let after = one.at_us > from && one.api_key == refusal.api_key && (same_life || !last_words);
