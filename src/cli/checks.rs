@@ -3,14 +3,14 @@
 use super::{
     campaign_args::CampaignArgs,
     json,
-    output::{bytes_to_stdout, lines_to_stdout},
+    output::{bytes_to_stdout, lines_to_stdout, to_stderr},
 };
 use clap::Args;
 use comfy_table::{ContentArrangement, Table, presets};
 use rescreen::{
     Error,
     catalogue::{Catalogue, Declaration, Flow, Subject},
-    model::ExitCode,
+    model::{ExitCode, shell_words::quoted},
     pipeline::{Campaign, tables_of_campaign, tables_of_check},
     sink::Engine,
 };
@@ -26,9 +26,12 @@ pub struct ChecksArgs {
     /// Print the declaration as TOML, to copy into a campaign file and change
     #[arg(long, requires = "name", conflicts_with = "json")]
     toml: bool,
+    /// Print a CSV file to fill in, with a column for each field, the needed ones first
+    #[arg(long, requires = "name", conflicts_with_all = ["json", "toml"])]
+    csv: bool,
     /// Print the statements that create tables for the outputs: duckdb, postgres, bigquery, snowflake or spark (see
     /// docs/loading.md)
-    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["json", "toml"])]
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["json", "toml", "csv"])]
     ddl: Option<Engine>,
     /// Campaign file whose declarations, carried and expected columns the tables have; without NAME, all its checks
     #[arg(short, long, value_name = "FILE", requires = "ddl")]
@@ -52,12 +55,24 @@ pub fn checks(args: &ChecksArgs) -> Result<ExitCode, Error> {
 fn one(args: &ChecksArgs, declaration: &Declaration) -> Result<(), Error> {
     if args.toml {
         lines_to_stdout(&Catalogue::built_in_toml(&declaration.name).unwrap_or_default());
+    } else if args.csv {
+        lines_to_stdout(&form(declaration));
+        let words = ["rescreen", "init", "FILE.csv", "--check", &declaration.name].map(str::to_owned);
+        to_stderr(&format!("fill it in, one row for each subject, and continue with: {}", quoted(&words)));
     } else if args.json {
         print_json(&[declaration])?;
     } else {
         lines_to_stdout(&detail(declaration));
     }
     Ok(())
+}
+
+/// The header of a CSV file to fill in: a column that identifies the row, and one for each field. The names of fields are
+/// words joined by `_`, so no name is quoted.
+fn form(declaration: &Declaration) -> String {
+    let (needed, other): (Vec<_>, Vec<_>) = declaration.fields.iter().partition(|field| field.required);
+    let fields = needed.into_iter().chain(other).map(|field| field.name.as_str());
+    std::iter::once("id").chain(fields).collect::<Vec<_>>().join(",")
 }
 
 /// The statements that create the tables of a check, or of a campaign.

@@ -30,7 +30,7 @@ const CHECKS_MAX: usize = 10;
 
 #[derive(Args)]
 pub struct InitArgs {
-    /// Input files: CSV or JSON Lines (also .gz or .zst), or .xlsx; all of the same layout
+    /// Input files: CSV or JSON Lines (also .gz or .zst), .xlsx or .parquet; all of the same layout
     #[arg(value_name = "FILE", required = true)]
     inputs: Vec<PathBuf>,
     /// Check to run (see `rescreen checks`); repeatable. Without it, the checks that fit are listed

@@ -8,7 +8,7 @@ mod toolchain;
 use rescreen::{
     catalogue::{Catalogue, ColumnKind, Declaration, Flow, Subject},
     model::{ExitCode, FailureCode},
-    pipeline::campaign::file::parse,
+    pipeline::campaign::parse,
     sink::{ResultForm, Schema, failures_schema, pending_schema, results_schema, skipped_schema},
 };
 use std::{fmt::Write, fs, path::PathBuf};
@@ -116,7 +116,8 @@ fn checks_page() -> String {
     let mut page = "# Checks\n\n<!-- Generated from src/catalogue by tests/it/docs.rs. -->\n\n\
         Each check is one request to the service. What is marked *assumed* is not in the service's description. The column `answer`\n\
         always contains the whole answer. `rescreen checks NAME` prints a check; `rescreen checks NAME --toml` prints its declaration,\n\
-        to paste into a campaign file and correct. `payload` of a declaration lists where the content of an answer is looked for.\n"
+        to paste into a campaign file and correct, and `--csv` a file to fill in. `payload` of a declaration lists where the content\n\
+        of an answer is looked for.\n"
         .to_owned();
     let catalogue = Catalogue::built_in();
     let mut subjects: Vec<Subject> =

@@ -41,6 +41,27 @@ fn every_check_in_full_fits_80_columns_and_marks_what_is_assumed() {
 }
 
 #[test]
+fn a_csv_file_to_fill_in_has_every_field_of_a_check_and_its_printed_command_works() {
+    for check in rescreen::catalogue::Catalogue::built_in().iter() {
+        let said = Workspace::new(0).say(&["checks", &check.name, "--csv"]).exits(0);
+        assert_eq!(said.stdout.lines().count(), 1, "{}", check.name);
+        let mut named: Vec<&str> = said.stdout.trim_end().split(',').collect();
+        let mut known: Vec<&str> = check.fields.iter().map(|field| field.name.as_str()).chain(["id"]).collect();
+        named.sort();
+        known.sort();
+        assert_eq!(named, known, "{}", check.name);
+        said.says(&format!("rescreen init FILE.csv --check {}", check.name));
+    }
+    let workspace = Workspace::new(0);
+    let header = workspace.say(&["checks", "said-verification", "--csv"]).exits(0).stdout;
+    assert!(header.starts_with("id,idNumber"), "{header}");
+    let empty = ",".repeat(header.matches(',').count() - 1);
+    workspace.write("people.csv", &format!("{header}P1,8001015009087{empty}\nP2,9202204720083{empty}\n"));
+    workspace.say(&["init", "people.csv", "--check", "said-verification"]).exits(0);
+    workspace.say(&["run", "--simulate"]).exits(0).says("2 rows: 2 results");
+}
+
+#[test]
 fn a_check_in_full_says_what_is_assumed_and_how_long_a_key_lives() {
     let said = Workspace::new(0).say(&["checks", "adverse-media"]).exits(0);
     let lines: Vec<String> =
