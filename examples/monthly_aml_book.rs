@@ -22,8 +22,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // The same campaign again. Everything is settled already, so it costs nothing.
     let again = campaign.run().await?;
     let paid_again = service.stats().credits_charged - paid;
-    println!("first run: {} answers, {paid} credits", report.answered);
-    println!("again:     {} answers, {paid_again} credits", again.answered);
-    assert!(again.was_complete && paid_again == 0, "a campaign pays once");
+    println!("first run: {} answers, {paid} credits", report.sent.answered);
+    println!("again:     {} answers, {paid_again} credits", again.sent.answered);
+    assert!(again.remarks.was_complete && paid_again == 0, "a campaign pays once");
     Ok(())
 }

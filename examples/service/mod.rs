@@ -3,7 +3,7 @@
 //! service's 60, and its jobs take two seconds, not up to 48 hours.
 
 use rescreen::{
-    pipeline::{Campaign, campaign::file::ServiceTable, read_file},
+    pipeline::{Campaign, read_file},
     simulator::{Settings, Simulator, serve},
 };
 use std::{error::Error, path::Path, time::Duration};
@@ -17,7 +17,7 @@ pub async fn rehearse(campaign_file: &str, out: &Path) -> Result<(Simulator, Cam
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-data");
     let mut file = read_file(&folder.join(campaign_file))?;
     file.simulate = true;
-    file.service = ServiceTable { per_minute, per_minute_max, ..file.service };
+    (file.service.per_minute, file.service.per_minute_max) = (Some(per_minute), Some(per_minute_max));
     file.output.dir = Some(out.to_owned());
     let mut campaign = Campaign::new(file, &folder)?;
 
@@ -28,7 +28,7 @@ pub async fn rehearse(campaign_file: &str, out: &Path) -> Result<(Simulator, Cam
     let settings = Settings { per_minute, per_minute_max, prices, catalogue, job_time, ..Settings::default() };
     let service = Simulator::new(settings);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    campaign.service.url = Some(format!("http://{}", listener.local_addr()?));
+    campaign.service.settings.url = Some(format!("http://{}", listener.local_addr()?));
     tokio::spawn(serve(service.clone(), listener, std::future::pending()));
     Ok((service, campaign))
 }

@@ -6,7 +6,7 @@
 use rescreen::{
     pipeline::{
         Campaign,
-        campaign::file::{KeysTable, parse},
+        campaign::{file::KeysTable, parse},
     },
     throttle::{Bucket, Throttle},
 };
@@ -35,7 +35,7 @@ pub fn check(data: &[u8]) {
     file.keys = KeysTable::default();
     let url = file.service.url.clone().unwrap_or_default();
     match Campaign::new(file, Path::new("nowhere")) {
-        Ok(campaign) => drop(Throttle::new(campaign.service.rate, Bucket::Empty)),
+        Ok(campaign) => drop(Throttle::new(campaign.service.settings.rate(), Bucket::Empty)),
         Err(error) => repeats_no_user(text, &url, &error.to_string()),
     }
 }

@@ -53,8 +53,8 @@ fn ends_as_it_should(ran: &Ran) {
     match &ran.ended {
         Err(error) => panic!("{error}"),
         Ok(report) => {
-            assert_ne!(report.exit_code, ExitCode::Internal, "{:?}", report.stops);
-            for stop in &report.stops {
+            assert_ne!(report.exit_code, ExitCode::Internal, "{:?}", report.sent.stops);
+            for stop in &report.sent.stops {
                 // This is how text from the service reaches a terminal.
                 let shown = format!("{stop:?}").replace("\\n", " ");
                 assert!(!shown.contains("\\u{1b}"), "{stop:?}");

@@ -10,7 +10,7 @@ use rescreen::{
     model::{Clock, SIMULATOR_MARKER},
     pipeline::{
         Campaign, Prepared, Progress, RunOptions, RunReport,
-        campaign::file::{CampaignFile, parse},
+        campaign::{file::CampaignFile, parse},
     },
 };
 use std::{

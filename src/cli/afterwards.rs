@@ -36,7 +36,7 @@ impl Afterwards {
             format: campaign.format,
             file: campaign.file.clone(),
             mode: campaign.mode,
-            has_url: campaign.service.url.is_some(),
+            has_url: campaign.service.settings.url.is_some(),
             has_id: campaign.id.is_some(),
             has_limit: campaign.allowance.limit.is_some(),
             unpriced: campaign
@@ -67,7 +67,7 @@ impl Afterwards {
             lines.push(format!("in DuckDB: {}", query(&report.out, self.format)));
         }
         // If most asks of a rehearsal fail, the mapping should be fixed before a real run.
-        if report.rehearsal && !report.collected && results > report.failures() {
+        if report.rehearsal && !report.remarks.collected && results > report.failures() {
             lines.push(self.real_run());
         }
         lines

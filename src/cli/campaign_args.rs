@@ -1,24 +1,22 @@
 //! The flags that `run` and `plan` share. They are merged into the structure of the campaign file, and a flag overrides
 //! the file.
 
-use super::heading;
 use clap::{Args, ValueEnum};
+use merge::Merge;
 use rescreen::{
     Error,
     files::{self, Links, access, other_writers_in},
     mapping::FieldSource,
-    model::{Credits, Mode, nearest::hint},
+    model::nearest::hint,
     pipeline::{
         Campaign,
         campaign::{
-            file::{CampaignFile, CheckTable, Share},
-            place,
+            file::{CampaignFile, CheckTable, InputTable},
+            flags, place,
             tables::TableSource,
         },
         read_file, read_open_file,
     },
-    sink::OutputFormat,
-    source::Encoding,
 };
 use std::path::{Path, PathBuf};
 
@@ -27,129 +25,35 @@ pub const CAMPAIGN_FILE: &str = "rescreen.toml";
 
 #[derive(Args, Debug, Clone, Default)]
 pub struct CampaignArgs {
-    /// Input files: CSV or JSON Lines (also .gz or .zst), .xlsx or .parquet; `-` is standard input
-    #[arg(value_name = "INPUT")]
-    pub inputs: Vec<PathBuf>,
     /// Campaign file [default: rescreen.toml in the working folder, if there is one]
-    #[arg(short, long, value_name = "FILE", help_heading = heading::MAPPING)]
+    #[arg(short, long, value_name = "FILE", help_heading = flags::MAPPING)]
     pub config: Option<PathBuf>,
     /// Check to run (see `rescreen checks`); repeatable
-    #[arg(long = "check", value_name = "NAME", help_heading = heading::MAPPING)]
+    #[arg(long = "check", value_name = "NAME", help_heading = flags::MAPPING)]
     pub checks: Vec<String>,
     /// Fill a field from a column or a template; with several checks, NAME.FIELD=…
-    #[arg(long = "map", value_name = "FIELD=COLUMN|TEMPLATE", help_heading = heading::MAPPING)]
+    #[arg(long = "map", value_name = "FIELD=COLUMN|TEMPLATE", help_heading = flags::MAPPING)]
     pub maps: Vec<String>,
     /// Fill a field with a constant; with several checks, NAME.FIELD=…
-    #[arg(long = "set", value_name = "FIELD=CONSTANT", help_heading = heading::MAPPING)]
+    #[arg(long = "set", value_name = "FIELD=CONSTANT", help_heading = flags::MAPPING)]
     pub sets: Vec<String>,
     /// Compare the answer with a column; with several checks, NAME.FIELD=…
-    #[arg(long = "expect", value_name = "FIELD=COLUMN", help_heading = heading::MAPPING)]
+    #[arg(long = "expect", value_name = "FIELD=COLUMN", help_heading = flags::MAPPING)]
     pub expects: Vec<String>,
     /// CSV file with a lookup table for the filter `table("NAME")`: the key first, then the value; repeatable
-    #[arg(long, value_name = "NAME=FILE", help_heading = heading::MAPPING)]
+    #[arg(long, value_name = "NAME=FILE", help_heading = flags::MAPPING)]
     pub tables: Vec<String>,
-    /// Name of this round of checks, such as 2026-11; you can run it many times and pay only once
-    #[arg(long, value_name = "NAME", help_heading = heading::BUDGET)]
-    pub campaign: Option<String>,
-    /// `sandbox` (free, returns fixture data) or `production` [default: sandbox]
-    #[arg(long, help_heading = heading::BUDGET)]
-    pub mode: Option<Mode>,
-    /// Maximum credits the campaign may cost, over all its runs
-    #[arg(long, value_name = "N", help_heading = heading::BUDGET)]
-    pub max_credits: Option<Credits>,
-    /// Send no new request that could take the account's balance below this
-    #[arg(long, value_name = "N", help_heading = heading::BUDGET)]
-    pub keep_balance: Option<Credits>,
+    #[command(flatten)]
+    pub settings: CampaignFile,
     /// Price of a check in credits; repeatable
-    #[arg(long = "price", value_name = "CHECK=N", help_heading = heading::BUDGET)]
+    #[arg(long = "price", value_name = "CHECK=N", help_heading = flags::BUDGET)]
     pub prices: Vec<String>,
-    /// Rate limit: steady rate in requests per minute; without --per-minute-max, the maximum is twice this
-    #[arg(long, value_name = "N", help_heading = heading::SERVICE)]
-    pub per_minute: Option<u32>,
-    /// Rate limit: maximum requests in any one minute
-    #[arg(long, value_name = "N", help_heading = heading::SERVICE)]
-    pub per_minute_max: Option<u32>,
-    /// Maximum number of concurrent requests
-    #[arg(long, value_name = "N", help_heading = heading::SERVICE)]
-    pub in_flight: Option<usize>,
-    /// Evidence that every person consented, such as the number of a form; needed if one value confirms the consent of
-    /// every row
-    #[arg(long, value_name = "REF", help_heading = heading::BUDGET)]
-    pub consent_evidence: Option<String>,
-    /// Column that identifies a row; copied to `subject` in the outputs
-    #[arg(long, value_name = "COLUMN", help_heading = heading::INPUT)]
-    pub id: Option<String>,
-    /// Input columns to copy into the results, comma-separated; NAME=COLUMN gives one another name
-    #[arg(long, value_name = "COLUMNS|NAME=COLUMN", value_delimiter = ',', help_heading = heading::OUTPUT)]
-    pub carry: Vec<String>,
-    /// Read only the first ROWS rows of each input; rows that were read before are still sent
-    #[arg(long, value_name = "ROWS", help_heading = heading::INPUT)]
-    pub limit: Option<u64>,
-    /// Send nothing unless the input has this many rows
-    #[arg(long, value_name = "N|MIN..MAX", value_parser = row_range, help_heading = heading::INPUT)]
-    pub expect_rows: Option<(u64, u64)>,
-    /// Stop when more than this many rows cannot be mapped or requests are refused [default: 25%, after the first 50]
-    #[arg(long, value_name = "N|N%", help_heading = heading::STOPS)]
-    pub max_errors: Option<Share>,
-    /// Stop when more than this many answers are not recognised [default: 1%]
-    #[arg(long, value_name = "N|N%", help_heading = heading::STOPS)]
-    pub max_unrecognised: Option<Share>,
-    /// Exit 0 if no more than this many asks failed
-    #[arg(long, value_name = "N|N%", help_heading = heading::STOPS)]
-    pub accept_failures: Option<Share>,
-    /// Output folder [default: out/<campaign>]
-    #[arg(long, value_name = "DIR", help_heading = heading::OUTPUT)]
-    pub out: Option<PathBuf>,
-    /// Output format: `parquet` or `jsonl` [default: parquet]
-    #[arg(long, help_heading = heading::OUTPUT)]
-    pub format: Option<OutputFormat>,
-    /// CSV delimiter [default: detected]
-    #[arg(long, value_name = "CHAR", help_heading = heading::INPUT)]
-    pub delimiter: Option<char>,
-    /// Input encoding, such as utf-16le, windows-1250, iso-8859-2, gbk, shift_jis or big5 [default: utf-8, or utf-16 where
-    /// it is detected]
-    #[arg(long, help_heading = heading::INPUT)]
-    pub encoding: Option<Encoding>,
-    /// Read the first line of the input as a row, not as a header
-    #[arg(long, help_heading = heading::INPUT)]
-    pub no_header: bool,
-    /// Column names for an input without a header, comma-separated
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = heading::INPUT)]
-    pub columns: Vec<String>,
-    /// Line (or row of the sheet) that has the column names; the lines above it are not read [default: 1]
-    #[arg(long, value_name = "N", help_heading = heading::INPUT)]
-    pub header_row: Option<u32>,
-    /// Do not read the first N lines (or rows of the sheet)
-    #[arg(long, value_name = "N", help_heading = heading::INPUT)]
-    pub skip_rows: Option<u32>,
-    /// Do not read the last N rows
-    #[arg(long, value_name = "N", help_heading = heading::INPUT)]
-    pub skip_footer: Option<u32>,
-    /// Sheet of the workbook to read [default: the only one with data]
-    #[arg(long, value_name = "NAME", help_heading = heading::INPUT)]
-    pub sheet: Option<String>,
-    /// Do not read hidden rows of the workbook, such as those that a filter hides
-    #[arg(long, help_heading = heading::INPUT)]
-    pub visible_only: bool,
-    /// Folder that contains the files that rows name; nothing outside it is read
-    #[arg(long, value_name = "DIR", help_heading = heading::INPUT)]
-    pub files_root: Option<PathBuf>,
-    /// Base URL of the service
-    #[arg(long, value_name = "URL", help_heading = heading::SERVICE)]
-    pub service: Option<String>,
     /// The service moved from this URL to its present one; requests in doubt are repeated at the new one
-    #[arg(long, value_name = "OLD_URL", help_heading = heading::SERVICE)]
+    #[arg(long, value_name = "OLD_URL", help_heading = flags::SERVICE)]
     pub service_moved_from: Option<String>,
-    /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
-    #[arg(long, value_name = "URL", help_heading = heading::SERVICE)]
-    pub proxy: Option<String>,
-    /// Public https URL of `rescreen listen`, where the service reports finished jobs; without it, rescreen only asks for
-    /// them
-    #[arg(long, value_name = "URL", help_heading = heading::SERVICE)]
-    pub webhook_url: Option<String>,
     /// Rehearse with the built-in simulator in place of the service, as fast as it can; `realtime` keeps your rate
     /// limit
-    #[arg(long, value_name = "PACE", num_args = 0..=1, require_equals = true, default_missing_value = "fast", help_heading = heading::SERVICE)]
+    #[arg(long, value_name = "PACE", num_args = 0..=1, require_equals = true, default_missing_value = "fast", help_heading = flags::SERVICE)]
     pub simulate: Option<Rehearsal>,
 }
 
@@ -195,16 +99,20 @@ impl CampaignArgs {
             }
             std::path::absolute(path).map_err(|error| Error::Config(format!("{}: {error}", path.display())))
         };
-        if !self.inputs.is_empty() {
-            file.input.paths = self.inputs.iter().map(here).collect::<Result<_, _>>()?;
+        let mut given = self.settings.clone();
+        let InputTable { paths, files_root, .. } = &mut given.input;
+        for path in paths.iter_mut().chain(files_root).chain(&mut given.output.dir) {
+            *path = here(path)?;
         }
-        if let Some(out) = &self.out {
-            file.output.dir = Some(here(out)?);
+        // `--per-minute` alone also sets the burst limit, to twice that rate.
+        let service = &mut given.service;
+        service.per_minute_max = service.per_minute_max.or(service.per_minute.map(|rate| rate.saturating_mul(2)));
+        if given.input.header_row.is_some() || given.input.skip_rows.is_some() {
+            // Each says where the table begins, so one on the command line replaces both of the file.
+            (file.input.header_row, file.input.skip_rows) = (None, None);
         }
-        if let Some(root) = &self.files_root {
-            file.input.files_root = Some(here(root)?);
-        }
-        self.fold_values(&mut file);
+        file.merge(given);
+        self.rehearse(&mut file);
         self.fold_checks(&mut file)?;
         for table in &self.tables {
             let (name, path) = split(table, "--tables", "NAME=FILE")?;
@@ -220,53 +128,7 @@ impl CampaignArgs {
         Ok((file, base))
     }
 
-    fn fold_values(&self, file: &mut CampaignFile) {
-        fn over<T: Clone>(value: &mut T, flag: &Option<T>) {
-            if let Some(flag) = flag {
-                value.clone_from(flag);
-            }
-        }
-        fn over_option<T: Clone>(value: &mut Option<T>, flag: &Option<T>) {
-            if flag.is_some() {
-                value.clone_from(flag);
-            }
-        }
-        over_option(&mut file.campaign, &self.campaign);
-        over(&mut file.mode, &self.mode);
-        over_option(&mut file.budget.max_credits, &self.max_credits);
-        over(&mut file.budget.keep_balance, &self.keep_balance);
-        over(&mut file.service.per_minute, &self.per_minute);
-        // `--per-minute` alone also sets the burst limit, to twice that rate.
-        let doubled = self.per_minute.map(|per_minute| per_minute.saturating_mul(2));
-        over(&mut file.service.per_minute_max, &self.per_minute_max.or(doubled));
-        over(&mut file.service.in_flight, &self.in_flight);
-        over_option(&mut file.service.url, &self.service);
-        over_option(&mut file.service.proxy_flag, &self.proxy);
-        over_option(&mut file.webhook.url, &self.webhook_url);
-        over_option(&mut file.consent.evidence, &self.consent_evidence);
-        over_option(&mut file.input.id, &self.id);
-        over_option(&mut file.input.delimiter, &self.delimiter);
-        over_option(&mut file.input.encoding, &self.encoding);
-        over_option(&mut file.input.header, &self.no_header.then_some(false));
-        over_option(&mut file.input.sheet, &self.sheet);
-        over_option(&mut file.input.visible_only, &self.visible_only.then_some(true));
-        if self.header_row.is_some() || self.skip_rows.is_some() {
-            // Each says where the table begins, so one on the command line replaces both of the file.
-            (file.input.header_row, file.input.skip_rows) = (self.header_row, self.skip_rows);
-        }
-        over_option(&mut file.input.skip_footer, &self.skip_footer);
-        if !self.columns.is_empty() {
-            file.input.columns = Some(self.columns.clone());
-        }
-        over_option(&mut file.guards.max_errors, &self.max_errors);
-        over_option(&mut file.guards.max_unrecognised, &self.max_unrecognised);
-        over_option(&mut file.guards.accept_failures, &self.accept_failures);
-        over_option(&mut file.output.format, &self.format);
-        over_option(&mut file.limit_rows, &self.limit);
-        over_option(&mut file.expect_rows, &self.expect_rows);
-        if !self.carry.is_empty() {
-            file.output.carry = self.carry.iter().map(|one| one.as_str().into()).collect();
-        }
+    fn rehearse(&self, file: &mut CampaignFile) {
         (file.simulate, file.starts_nothing) = (self.simulate.is_some(), self.simulate.is_some());
         file.unlimited = self.simulate == Some(Rehearsal::Fast);
         if file.simulate {
@@ -376,14 +238,5 @@ pub(super) fn split<'a>(text: &'a str, flag: &str, form: &str) -> Result<(&'a st
     match text.split_once('=') {
         Some((left, right)) if !left.trim().is_empty() => Ok((left.trim(), right)),
         _ => Err(Error::Config(format!("{flag} {text}: expected {form}"))),
-    }
-}
-
-/// `N`, or `MIN..MAX`.
-fn row_range(text: &str) -> Result<(u64, u64), String> {
-    let number = |part: &str| part.trim().parse::<u64>().map_err(|_| format!("expected N or MIN..MAX, found `{text}`"));
-    match text.split_once("..") {
-        Some((least, most)) => Ok((number(least)?, number(most)?)),
-        None => number(text).map(|exactly| (exactly, exactly)),
     }
 }

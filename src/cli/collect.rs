@@ -73,7 +73,7 @@ async fn collect_to_its_end(args: CollectArgs, summary: &mut Summary, output: &O
     let named = NamedService { url: args.service.as_deref(), moved_from: args.service_moved_from.as_deref() };
     let mut collection = Collection::find(&chosen.place, out, args.config.as_deref(), named)?;
     collection.campaign_mut().accept_older_ledger = args.accept_older_ledger;
-    collection.campaign_mut().service.proxy_flag = args.proxy;
+    collection.campaign_mut().service.settings.proxy_flag = args.proxy;
     summary.is_about(collection.campaign());
     let afterwards = Afterwards::of(collection.campaign());
     let simulated = collection.campaign().service.simulate;

@@ -26,8 +26,9 @@ pub struct CreditsArgs {
 }
 
 pub async fn credits(args: CreditsArgs) -> Result<ExitCode, Error> {
-    let flags =
-        CampaignArgs { config: args.config, service: args.service, proxy: args.proxy, ..CampaignArgs::default() };
+    let mut flags = CampaignArgs { config: args.config, ..CampaignArgs::default() };
+    let service = &mut flags.settings.service;
+    (service.url, service.proxy_flag) = (args.service, args.proxy);
     let (file, base) = flags.fold()?;
     if file.service.url.is_none() {
         return Err(Error::Config("no service is named: --service URL (or [service] url)".to_owned()));
@@ -37,7 +38,7 @@ pub async fn credits(args: CreditsArgs) -> Result<ExitCode, Error> {
     if args.json {
         let fields = serde_json::json!({
             "balance": balance,
-            "service": service.url,
+            "service": service.settings.url,
             "read_at": json::time(Clock::System.now_us()),
         });
         json::print(&json::object(json::Format::Credits, ExitCode::Complete, fields));

@@ -10,7 +10,10 @@ use comfy_table::{ContentArrangement, Table, presets};
 use rescreen::{
     Error,
     model::ExitCode,
-    pipeline::doctor::{Diagnosis, Examination},
+    pipeline::{
+        campaign::file::CampaignFile,
+        doctor::{Diagnosis, Examination},
+    },
 };
 use std::path::PathBuf;
 
@@ -46,13 +49,14 @@ pub struct DoctorArgs {
 }
 
 pub async fn doctor(args: DoctorArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
+    let mut settings = CampaignFile::default();
+    settings.output.dir = args.out;
+    (settings.service.url, settings.service.proxy_flag) = (args.service, args.proxy);
+    settings.service.per_minute = args.per_minute;
     let flags = CampaignArgs {
         config: args.config,
-        service: args.service,
-        proxy: args.proxy,
         checks: args.checks,
-        out: args.out,
-        per_minute: args.per_minute,
+        settings,
         simulate: args.simulate.then_some(Rehearsal::Fast),
         ..CampaignArgs::default()
     };

@@ -67,7 +67,7 @@ pub fn fields(about: &About, report: &RunReport, failures: &FailuresByCode) -> V
         "requests": requests(sums),
         "duplicates": sums.duplicates(),
         "attempts": sums.attempts,
-        "answered_in_this_run": report.answered,
+        "answered_in_this_run": report.sent.answered,
         "checks": report.manifest.as_ref().map(|manifest| {
             manifest.totals.iter().map(|totals| check(totals, failures)).collect::<Vec<_>>()
         }),
@@ -76,7 +76,7 @@ pub fn fields(about: &About, report: &RunReport, failures: &FailuresByCode) -> V
         "accept_failures": about.accept_failures.map(share),
         "credits": credits(sums),
         "max_credits": about.limit,
-        "unexplained_credits": report.unexplained,
+        "unexplained_credits": report.sent.unexplained,
         "jobs": jobs(&report.open_jobs),
         "quarantined": sums.in_state(State::Quarantined),
         "oldest_doubt_at": time(report.oldest_doubt_us),

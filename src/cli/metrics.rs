@@ -1,9 +1,6 @@
 //! `--metrics`: serves the metrics of a run to Prometheus. Decides who may read them: by default only this machine.
 
-use super::{
-    exposition::{MEDIA_TYPE, exposition},
-    heading,
-};
+use super::exposition::{MEDIA_TYPE, exposition};
 use axum::{
     Router,
     body::Body,
@@ -13,7 +10,11 @@ use axum::{
 use clap::Args;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rescreen::{Error, model::Clock, pipeline::Progress};
+use rescreen::{
+    Error,
+    model::Clock,
+    pipeline::{Progress, campaign::flags},
+};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -30,10 +31,10 @@ const CONNECTION_TIME: Duration = Duration::from_secs(10);
 #[derive(Args, Debug, Clone, Default)]
 pub struct MetricsArgs {
     /// Serve metrics for Prometheus at http://ADDR/metrics while this runs; a port alone is on this machine
-    #[arg(long, value_name = "ADDR", value_parser = address, help_heading = heading::OUTPUT)]
+    #[arg(long, value_name = "ADDR", value_parser = address, help_heading = flags::OUTPUT)]
     metrics: Option<SocketAddr>,
     /// Allow --metrics on an address that other machines can reach
-    #[arg(long, requires = "metrics", help_heading = heading::OUTPUT)]
+    #[arg(long, requires = "metrics", help_heading = flags::OUTPUT)]
     metrics_anywhere: bool,
 }
 

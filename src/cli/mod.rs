@@ -14,7 +14,6 @@ mod diff;
 mod doctor;
 mod export;
 mod exposition;
-mod heading;
 mod init;
 mod json;
 mod json_run;

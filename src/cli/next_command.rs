@@ -20,11 +20,11 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
     let runs_again = report.leaves_rows() && !report.command.is_empty();
     let mut words = again(if runs_again { &report.command } else { words });
     // `--limit` stays if anything else is left to settle, so that no more rows are read than requested.
-    if report.limit_rows.is_some() && report.exit_code == ExitCode::TimeIsUp && report.stops.is_empty() {
+    if report.limit_rows.is_some() && report.exit_code == ExitCode::TimeIsUp && report.sent.stops.is_empty() {
         forget(&mut words, "--limit");
     }
     // `collect` sends no new request, and has none of these flags.
-    let stops = if report.collected && !runs_again { &[][..] } else { &report.stops };
+    let stops = if report.remarks.collected && !runs_again { &[][..] } else { &report.sent.stops };
     for stop in stops {
         match stop {
             Stop::Budget(BudgetRefusal::Limit { .. }) => {

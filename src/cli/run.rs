@@ -3,7 +3,7 @@
 use super::{
     afterwards::Afterwards,
     campaign_args::CampaignArgs,
-    heading, json,
+    json,
     metrics::{Metrics, MetricsArgs, MetricsGuard},
     next_command::{again, next_command, typed},
     output::{Message, OutputArgs, is_terminal, message, question},
@@ -20,7 +20,9 @@ use rescreen::{
     model::{
         ExitCode, FailureCode, Mode, clock::local_time, duration::parse_duration, nearest::hint, shell_words::quoted,
     },
-    pipeline::{Campaign, NextCommand, Prepared, Progress, RetryOrder, RunEnded, RunOptions, RunReport, Tap},
+    pipeline::{
+        Campaign, NextCommand, Prepared, Progress, RetryOrder, RunEnded, RunOptions, RunReport, Tap, campaign::flags,
+    },
     sink::OutputMode,
 };
 use std::{io::BufRead, path::PathBuf, time::Duration};
@@ -31,40 +33,40 @@ pub struct RunArgs {
     #[command(flatten)]
     campaign: CampaignArgs,
     /// Retry failures that were provably not charged: all of them, or those with this failure code
-    #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "all", help_heading = heading::RESUME)]
+    #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "all", help_heading = flags::RESUME)]
     retry: Option<String>,
     /// With --retry, also retry failures that may have been charged, which is assumed if the balance fell without
     /// explanation
-    #[arg(long, requires = "retry", help_heading = heading::RESUME)]
+    #[arg(long, requires = "retry", help_heading = flags::RESUME)]
     retry_unproven: bool,
     /// Replace the rows that failed with the rows of FILE, an edited copy of failures.csv
-    #[arg(long, value_name = "FILE", help_heading = heading::RESUME)]
+    #[arg(long, value_name = "FILE", help_heading = flags::RESUME)]
     corrections: Option<PathBuf>,
     /// After this time (such as 50m), send nothing more, wait for replies, publish and exit
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration, help_heading = heading::STOPS)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration, help_heading = flags::STOPS)]
     at_most: Option<Duration>,
     /// Also write result rows to standard output as JSON Lines, when their part is published
-    #[arg(long, conflicts_with = "json", help_heading = heading::OUTPUT)]
+    #[arg(long, conflicts_with = "json", help_heading = flags::OUTPUT)]
     stdout: bool,
     /// Start over if the ledger is lost; existing results are moved to a subfolder
-    #[arg(long, help_heading = heading::RESUME)]
+    #[arg(long, help_heading = flags::RESUME)]
     new_ledger: bool,
     /// Continue with an older copy of the ledger; requests it does not record may be paid for again
-    #[arg(long, help_heading = heading::RESUME)]
+    #[arg(long, help_heading = flags::RESUME)]
     accept_older_ledger: bool,
     #[command(flatten)]
     metrics: MetricsArgs,
     /// Do not ask for confirmation before a production run
-    #[arg(short, long, help_heading = heading::BUDGET)]
+    #[arg(short, long, help_heading = flags::BUDGET)]
     yes: bool,
     /// Send although an earlier run stopped because of a price or a guard and nothing has changed since
-    #[arg(long, help_heading = heading::RESUME)]
+    #[arg(long, help_heading = flags::RESUME)]
     continue_anyway: bool,
     /// Send even if the service asked an earlier run to wait
-    #[arg(long, help_heading = heading::RESUME)]
+    #[arg(long, help_heading = flags::RESUME)]
     lift_pause: bool,
     /// Publish answers that no rule recognises as final results, with the verdict `unrecognised`
-    #[arg(long, help_heading = heading::RESUME)]
+    #[arg(long, help_heading = flags::RESUME)]
     accept_unrecognised: bool,
     #[command(flatten)]
     pub summary: SummaryArgs,
@@ -188,7 +190,7 @@ pub fn head_lines(campaign: &Campaign, key_hint: &str) -> Vec<String> {
 /// service is first called.
 pub fn first_line(campaign: &Campaign, key_hint: &str) -> String {
     let mode = campaign.mode.as_str().to_uppercase();
-    let service = match (campaign.service.simulate, campaign.service.url.as_deref()) {
+    let service = match (campaign.service.simulate, campaign.service.settings.url.as_deref()) {
         (false, Some(url)) => {
             // Characters of another script may look like Latin ones, so such a host is shown in the encoded form used
             // for DNS.
@@ -231,7 +233,7 @@ fn confirm(campaign: &Campaign) -> Result<(), Error> {
 /// stopped and how to continue are printed even with `--quiet`, and also that there was nothing to do: a schedule that
 /// only repeats a finished campaign checks no one any more.
 pub fn print_report(report: &RunReport, output: &OutputArgs) {
-    if report.was_complete
+    if report.remarks.was_complete
         && let Some(at) = report.sums.completed_at_us
     {
         let since = local_time(at);

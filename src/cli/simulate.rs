@@ -223,7 +223,7 @@ impl BuiltIn {
     async fn serving(settings: Settings, service: &mut Service) -> Result<BuiltIn, Error> {
         let no_port = |error: std::io::Error| Error::Config(format!("the simulator cannot open a port: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(no_port)?;
-        service.url = Some(format!("http://{}", listener.local_addr().map_err(no_port)?));
+        service.settings.url = Some(format!("http://{}", listener.local_addr().map_err(no_port)?));
         let served = serve(Simulator::new(settings), listener, std::future::pending::<()>());
         let task = tokio::spawn(async move {
             if let Err(error) = served.await {

@@ -3,7 +3,6 @@
 //! however the run ends.
 
 use super::{
-    heading,
     json::{self, Failed, Format},
     json_run::{About, fields},
     next_command::typed,
@@ -14,7 +13,7 @@ use rescreen::{
     Error,
     files::{self, Links},
     model::ExitCode,
-    pipeline::{Campaign, RunReport, failures_by_code},
+    pipeline::{Campaign, RunReport, campaign::flags, failures_by_code},
 };
 use serde_json::Value;
 use std::{
@@ -26,10 +25,10 @@ use std::{
 #[derive(Args)]
 pub struct SummaryArgs {
     /// Print one JSON object about the run on standard output when it ends (see docs/json.md)
-    #[arg(long, help_heading = heading::OUTPUT)]
+    #[arg(long, help_heading = flags::OUTPUT)]
     pub json: bool,
     /// Also write that object to this file, however the run ends
-    #[arg(long, value_name = "PATH", help_heading = heading::OUTPUT)]
+    #[arg(long, value_name = "PATH", help_heading = flags::OUTPUT)]
     pub summary_json: Option<PathBuf>,
 }
 

@@ -15,11 +15,11 @@ use super::{
         remains::{refuse_older, set_aside_unknown},
         rules::{compile_rules, use_rules},
     },
-    intake::{IntakeProgress, notes::Notes},
+    intake::IntakeProgress,
     prepare::{context, known_service},
     publish::{PublishOptions, Publisher},
-    report::RunReport,
-    run::{Remarks, publish_and_report},
+    report::{Remarks, RunReport},
+    run::publish_and_report,
     run_record::{NextCommand, recorded},
     send::{
         Progress, RunChannels, SendEnd, Signal,
@@ -36,7 +36,7 @@ use crate::{
     client::Client,
     error::Error,
     ledger::{Consent, Identity, Ledger, LedgerError, Reading, Sums},
-    model::{Credits, Stop, conflicts::LastingConflicts, same_service, state::State},
+    model::{Stop, same_service, state::State},
     throttle::Bucket,
 };
 use std::{
@@ -119,14 +119,14 @@ impl Collection {
         let mut campaign = campaign.or_else(|error| Reading::open(&ledger).map_err(Error::from).and(Err(error)))?;
         let NamedService { url: service, moved_from } = service;
         let named = service.or_else(|| file.as_ref()?.service.url.as_deref());
-        let recorded = campaign.service.url.clone();
+        let recorded = campaign.service.settings.url.clone();
         let is_url = |named: &str| recorded.as_deref().is_some_and(|url| same_service(named, url));
         let is_confirmed = named.is_some_and(is_url) || moved_from.is_some_and(is_url);
         if let Some(from) = moved_from {
             campaign.moves_from(from)?;
             let no_target =
                 || Error::Config("--service-moved-from: say with --service URL where the service is now".to_owned());
-            campaign.service.url = Some(named.ok_or_else(no_target)?.to_owned());
+            campaign.service.settings.url = Some(named.ok_or_else(no_target)?.to_owned());
         }
         let mut routes_fault = None;
         if is_confirmed {
@@ -199,17 +199,7 @@ impl Collection {
         let rules = use_rules(&campaign, &ledger).await?;
         let publish = PublishOptions { tap: None, rules, accept_unrecognised };
         let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), publish)?);
-        let unexplained = Credits::ZERO;
-        let mut sent = SendEnd {
-            stops: Vec::new(),
-            answered: 0,
-            withheld: 0,
-            withheld_jobs: 0,
-            lasting_conflicts: LastingConflicts::default(),
-            unexplained,
-            cut_short: false,
-            signals,
-        };
+        let mut end = SendEnd::nothing(None, signals);
         let (in_doubt, jobs) = (in_doubt(&ledger.sums()), ledger.sums().in_state(State::Submitted));
         let open = in_doubt + jobs;
         if let Some(fault) = routes_fault.filter(|_| open > 0) {
@@ -230,31 +220,31 @@ impl Collection {
             let known = reading.in_doubt_under(&scope)? + reading.open_jobs(Some(&scope))?.count;
             let is_here = campaign.service.simulate || campaign.service.in_process.is_some();
             if known == 0 {
-                (sent.withheld, sent.withheld_jobs) = (in_doubt, jobs);
+                (end.sent.withheld, end.sent.withheld_jobs) = (in_doubt, jobs);
             } else if !(is_here || is_confirmed || is_known) {
-                let url = campaign.service.url.clone().unwrap_or_default();
-                sent.stops.push(Stop::UnknownService { url });
+                let url = campaign.service.settings.url.clone().unwrap_or_default();
+                end.sent.stops.push(Stop::UnknownService { url });
             } else {
-                if let Some(url) = &campaign.service.url {
+                if let Some(url) = &campaign.service.settings.url {
                     Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
                 }
                 let (bucket, _) = bucket(&campaign.service, &api_key, Bucket::Empty, campaign.clock);
                 let context = context(&campaign, &ledger, &api_key, bucket)?;
                 let (_taken, intake) = watch::channel(IntakeProgress { done: true, ..IntakeProgress::default() });
                 let deadline = at_most.map(|at_most| Instant::now() + at_most);
-                let channels = RunChannels { signals: sent.signals, progress, intake, deadline };
+                let channels = RunChannels { signals: end.signals, progress, intake, deadline };
                 let queue = RequestQueue::of_doubts(ledger.reading()?)?;
                 let until = if at_most.is_some() { FollowUntil::AllEnded } else { FollowUntil::AllAsked };
                 let following = Following::new(until, reading, &context)?;
                 let before = Arc::clone(&context);
                 let sending = Sending { context, queue, following, channels, retry: None };
                 let (ended, publishing) = sending.send(&publisher, earlier_stop.pause(&before)).await?;
-                sent = ended;
+                end = ended;
                 publishing.finish().await?;
             }
         }
-        let remarks = Remarks { was_complete, notes: Notes::default(), completed: Vec::new(), collected: true };
-        publish_and_report(&campaign, &ledger, publisher, sent, Ok(()), remarks).await
+        let remarks = Remarks { was_complete, collected: true, ..Remarks::default() };
+        publish_and_report(&campaign, &ledger, publisher, end, Ok(()), remarks).await
     }
 }
 
@@ -266,8 +256,8 @@ fn use_only_user_settings(
     base: &Path,
 ) -> Result<Option<String>, Error> {
     let table = file.map(|file| &file.service);
-    campaign.service.proxy = table.and_then(|table| table.proxy.clone());
-    campaign.service.ca_file = table.and_then(|table| table.ca_file.as_ref()).map(|path| base.join(path));
+    campaign.service.settings.proxy = table.and_then(|table| table.proxy.clone());
+    campaign.service.settings.ca_file = table.and_then(|table| table.ca_file.as_ref()).map(|path| base.join(path));
     let declared = file.map(|file| file.declarations.clone()).unwrap_or_default();
     let known = declared.into_iter().try_fold(Catalogue::built_in(), Catalogue::with)?;
     for one in campaign.checks() {

@@ -18,7 +18,7 @@ impl RunReport {
         if self.exit_code == ExitCode::Complete {
             return None;
         }
-        let stop = self.stops.iter().find(|stop| stop.exit_code() == self.exit_code);
+        let stop = self.sent.stops.iter().find(|stop| stop.exit_code() == self.exit_code);
         if let Some(stop) = stop {
             return Some(EndReason { kind: stop.kind(), message: stop.to_string() });
         }
@@ -44,7 +44,7 @@ impl RunReport {
 
     /// The limit of credits that suffices, if the limit stopped the run.
     pub fn credits_needed(&self) -> Option<Credits> {
-        self.stops.iter().find_map(|stop| match stop {
+        self.sent.stops.iter().find_map(|stop| match stop {
             Stop::Budget(BudgetRefusal::Limit { limit, charged, held, price }) => {
                 let sufficient = self.sufficient_limit.unwrap_or_default();
                 Some(sufficient.max(*charged + *held + *price).max(*limit + Credits(1)))

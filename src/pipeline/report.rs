@@ -4,11 +4,12 @@ use super::{
     campaign::Campaign,
     intake::{notes::Notes, rejections::Rejections},
     publish::{by_verdict, credits},
+    send::Sent,
     wording::{counted, grouped},
 };
 use crate::{
     ledger::{OpenJobs, RunStamp, Sums},
-    model::{Credits, ExitCode, FailureCode, Mode, Stop, conflicts::LastingConflicts, state::State},
+    model::{Credits, ExitCode, FailureCode, Mode, Stop, state::State},
     sink::{Manifest, OutputMode},
 };
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
@@ -17,20 +18,12 @@ use std::{collections::HashSet, path::PathBuf, sync::Arc};
 #[derive(Debug, Clone)]
 pub struct RunReport {
     pub exit_code: ExitCode,
-    /// Why the run stopped, each reason once; empty if nothing was left to do.
-    pub stops: Vec<Stop>,
+    /// What was sent. Its stops name each reason once.
+    pub sent: Sent,
+    pub remarks: Remarks,
     pub sums: Arc<Sums>,
-    /// The number of answers in this run.
-    pub answered: u64,
-    /// Requests in doubt that were sent under another API key. They remain in doubt.
-    pub withheld: u64,
-    /// Jobs that were accepted under another API key. Only that key can ask for them.
-    pub withheld_jobs: u64,
-    pub lasting_conflicts: LastingConflicts,
     /// Jobs without a result.
     pub open_jobs: OpenJobs,
-    /// How much more the balance fell than the run's own requests explain.
-    pub unexplained: Credits,
     /// The maximum number of rows read from each input, if limited.
     pub limit_rows: Option<u64>,
     /// The published manifest; `None` after a second interrupt.
@@ -43,12 +36,6 @@ pub struct RunReport {
     pub oldest_doubt_us: Option<i64>,
     /// The shortest key lifetime of the campaign's checks.
     pub key_life_hours: u32,
-    /// Notes about the values that this run ingested.
-    pub notes: Notes,
-    /// Nothing was left to do when the run began.
-    pub was_complete: bool,
-    /// Messages about rows whose line was completed after they were read.
-    pub completed: Vec<String>,
     /// Rows whose answer is paid for and that no rule recognises.
     pub unrecognised: u64,
     /// Published rows that the current declarations judge differently.
@@ -59,8 +46,6 @@ pub struct RunReport {
     pub reasons: Rejections,
     /// The failed asks by code, the commonest first.
     pub by_code: Vec<(FailureCode, u64)>,
-    /// This was `rescreen collect`: only requests that had been sent were settled.
-    pub collected: bool,
     /// The command line that started the run. After `rescreen collect`, the command line of the run before it.
     pub command: Vec<String>,
     /// The command that continues, as a user can copy it. The command line makes it.
@@ -69,106 +54,35 @@ pub struct RunReport {
     pub run: Option<RunStamp>,
 }
 
-/// How a run ended, in addition to what the ledger records.
-pub struct Ending {
-    pub stops: Vec<Stop>,
-    pub answered: u64,
-    pub withheld: u64,
-    pub withheld_jobs: u64,
-    pub lasting_conflicts: LastingConflicts,
-    pub open_jobs: OpenJobs,
-    pub unexplained: Credits,
+/// What a run says besides what it sent and what the ledger records.
+#[derive(Debug, Clone, Default)]
+pub struct Remarks {
+    /// Nothing was left to do when the run began.
     pub was_complete: bool,
-    pub oldest_doubt_us: Option<i64>,
+    /// Notes about the values that this run ingested.
     pub notes: Notes,
+    /// Messages about rows whose line was completed after they were read.
     pub completed: Vec<String>,
+    /// This was `rescreen collect`: only requests that had been sent were settled.
     pub collected: bool,
-    pub unrecognised: u64,
-    pub judged_differently: u64,
-    pub sufficient_limit: Option<Credits>,
-    pub reasons: Rejections,
-    pub by_code: Vec<(FailureCode, u64)>,
 }
 
 impl RunReport {
-    pub fn new(campaign: &Campaign, sums: Arc<Sums>, ending: Ending, manifest: Manifest) -> RunReport {
-        let Ending {
-            stops,
-            answered,
-            withheld,
-            withheld_jobs,
-            lasting_conflicts,
-            open_jobs,
-            unexplained,
-            was_complete,
-            oldest_doubt_us,
-            notes,
-            completed,
-            collected,
-            unrecognised,
-            judged_differently,
-            sufficient_limit,
-            reasons,
-            by_code,
-        } = ending;
-        let mut report = RunReport {
-            exit_code: ExitCode::Complete,
-            was_complete: was_complete && manifest.complete && answered == 0 && stops.is_empty(),
-            stops: once(stops),
-            sums,
-            answered,
-            withheld,
-            withheld_jobs,
-            lasting_conflicts,
-            open_jobs,
-            unexplained,
-            manifest: Some(manifest),
-            out: campaign.out.clone(),
-            mode: campaign.mode,
-            rehearsal: campaign.service.simulate,
-            oldest_doubt_us,
-            key_life_hours: campaign.key_life_hours(),
-            notes,
-            completed,
-            collected,
-            unrecognised,
-            judged_differently,
-            sufficient_limit,
-            reasons,
-            by_code,
-            command: campaign.command.clone(),
-            next_command: None,
-            run: None,
-            limit_rows: campaign.source_options.limit_rows,
-        };
-        report.exit_code = report.judge(campaign);
-        report
-    }
-
-    pub fn cut_short(campaign: &Campaign, sums: Arc<Sums>, stops: Vec<Stop>) -> RunReport {
-        let signals = [Stop::Interrupted, Stop::Terminated];
-        let first = stops.iter().find(|stop| signals.contains(stop));
+    /// A report of which only the campaign and the run itself are known.
+    pub(super) fn of(campaign: &Campaign, sums: Arc<Sums>, sent: Sent, remarks: Remarks) -> RunReport {
         RunReport {
-            exit_code: first.map_or(ExitCode::Interrupted, Stop::exit_code),
-            stops: once(stops),
+            exit_code: ExitCode::Complete,
+            sent: Sent { stops: once(sent.stops), ..sent },
+            remarks,
             sums,
-            answered: 0,
-            withheld: 0,
-            withheld_jobs: 0,
-            lasting_conflicts: LastingConflicts::default(),
             open_jobs: OpenJobs::default(),
-            unexplained: Credits::ZERO,
-            limit_rows: None,
+            limit_rows: campaign.source_options.limit_rows,
             manifest: None,
             out: campaign.out.clone(),
             mode: campaign.mode,
             rehearsal: campaign.service.simulate,
             oldest_doubt_us: None,
             key_life_hours: campaign.key_life_hours(),
-            notes: Notes::default(),
-            was_complete: false,
-            completed: Vec::new(),
-            collected: false,
             unrecognised: 0,
             judged_differently: 0,
             sufficient_limit: None,
@@ -178,6 +92,24 @@ impl RunReport {
             next_command: None,
             run: None,
         }
+    }
+
+    /// The report of a run whose outputs are published.
+    pub(super) fn published(mut self, campaign: &Campaign, manifest: Manifest) -> RunReport {
+        self.remarks.was_complete &= manifest.complete && self.sent.answered == 0 && self.sent.stops.is_empty();
+        self.manifest = Some(manifest);
+        self.exit_code = self.judge(campaign);
+        self
+    }
+
+    /// The report of a run that a second interrupt ended before its outputs were published. It says only why.
+    pub(super) fn cut_short(campaign: &Campaign, sums: Arc<Sums>, sent: Sent, remarks: Remarks) -> RunReport {
+        let signals = [Stop::Interrupted, Stop::Terminated];
+        let first = sent.stops.iter().find(|stop| signals.contains(stop));
+        let exit_code = first.map_or(ExitCode::Interrupted, Stop::exit_code);
+        let sent = Sent { stops: sent.stops, ..Sent::default() };
+        let remarks = Remarks { collected: remarks.collected, ..Remarks::default() };
+        RunReport { exit_code, ..RunReport::of(campaign, sums, sent, remarks) }
     }
 
     /// The exit code: of all that apply, the one with the highest rank.
@@ -191,21 +123,21 @@ impl RunReport {
         let unsent = self.sums.in_state(State::Planned) > 0;
         let is_left = self.is_unfinished() && (self.unrecognised > 0 || !self.waits_for_jobs());
         let applies = [
-            (in_doubt > 0 || self.withheld_jobs > 0 || is_left, ExitCode::Doubt),
+            (in_doubt > 0 || self.sent.withheld_jobs > 0 || is_left, ExitCode::Doubt),
             (self.jobs() > 0, ExitCode::Jobs),
             (self.is_limited(), ExitCode::TimeIsUp),
             // The service was not working: these requests were refused and are proven uncharged.
-            (self.stops.is_empty() && unsent && !self.collected, ExitCode::Service),
+            (self.sent.stops.is_empty() && unsent && !self.remarks.collected, ExitCode::Service),
             (!accepted, ExitCode::Failures),
         ];
         let codes = applies.into_iter().filter(|(applies, _)| *applies).map(|(_, code)| code);
-        codes.chain(self.stops.iter().map(Stop::exit_code)).fold(ExitCode::Complete, ExitCode::or)
+        codes.chain(self.sent.stops.iter().map(Stop::exit_code)).fold(ExitCode::Complete, ExitCode::or)
     }
 
     /// Whether `--limit` left rows of an input unread.
     fn is_limited(&self) -> bool {
         let is_complete = self.manifest.as_ref().is_some_and(|manifest| manifest.complete);
-        self.limit_rows.is_some() && !is_complete && self.stops.is_empty()
+        self.limit_rows.is_some() && !is_complete && self.sent.stops.is_empty()
     }
 
     /// Whether nothing is left to do in the campaign, although some asks may have failed.
@@ -215,9 +147,9 @@ impl RunReport {
 
     /// Whether unsent rows remain after `rescreen collect`. Only a run sends them.
     pub fn leaves_rows(&self) -> bool {
-        let is_settled = self.in_doubt() == self.withheld && !self.waits_for_jobs();
+        let is_settled = self.in_doubt() == self.sent.withheld && !self.waits_for_jobs();
         let is_left = self.is_unfinished() && !self.leaves_only_unrecognised();
-        self.collected && self.stops.is_empty() && is_settled && is_left
+        self.remarks.collected && self.sent.stops.is_empty() && is_settled && is_left
     }
 
     /// Whether another run is needed although nothing stopped this one. With `--limit`, only pending rows count: unread
@@ -225,7 +157,7 @@ impl RunReport {
     fn is_unfinished(&self) -> bool {
         let Some(manifest) = &self.manifest else { return true };
         let pending = manifest.totals.iter().any(|totals| totals.pending > 0);
-        !manifest.complete && (pending || self.limit_rows.is_none()) && self.stops.is_empty()
+        !manifest.complete && (pending || self.limit_rows.is_none()) && self.sent.stops.is_empty()
     }
 
     /// Whether the input is read, and everything is settled and published except answers that no rule recognises.
@@ -253,22 +185,24 @@ impl RunReport {
             lines.extend(self.totals(manifest));
         }
         lines.extend(self.invented());
-        lines.extend(self.notes.lines());
-        if self.unexplained > Credits::ZERO && !self.stops.iter().any(|stop| matches!(stop, Stop::Price { .. })) {
+        lines.extend(self.remarks.notes.lines());
+        if self.sent.unexplained > Credits::ZERO
+            && !self.sent.stops.iter().any(|stop| matches!(stop, Stop::Price { .. }))
+        {
             lines.push(format!(
                 "the balance fell by {} more than this run's requests explain: another client used the account, or a \
                  price is higher than in the price table; compare with the statement of the service",
-                counted(self.unexplained.0, "credit", "credits")
+                counted(self.sent.unexplained.0, "credit", "credits")
             ));
         }
-        lines.extend(self.completed.iter().cloned());
+        lines.extend(self.remarks.completed.iter().cloned());
         lines.extend(self.stopped());
         lines.extend(self.failed());
         lines.extend(self.limited());
         lines.extend(self.doubts());
         lines.extend(self.rejudging());
         let is_left = self.is_unfinished() && !self.waits_for_jobs() && !self.leaves_only_unrecognised();
-        if self.collected && is_left {
+        if self.remarks.collected && is_left {
             lines.push(
                 "requests that were already sent are settled as far as possible; nothing new was sent, and rows may be \
                  left: run the campaign again to send them"
@@ -287,14 +221,15 @@ impl RunReport {
     /// The command line that lists what a person has to decide; `None` if running again can help.
     pub fn decision_command(&self) -> Option<Vec<String>> {
         let quarantined = self.sums.in_state(State::Quarantined);
-        let waits = quarantined > 0 || self.withheld > 0;
-        let can_run = self.in_doubt() > self.withheld || (self.sums.in_state(State::Planned) > 0 && !self.collected);
+        let waits = quarantined > 0 || self.sent.withheld > 0;
+        let can_run =
+            self.in_doubt() > self.sent.withheld || (self.sums.in_state(State::Planned) > 0 && !self.remarks.collected);
         if self.exit_code != ExitCode::Doubt || !waits || can_run {
             return None;
         }
         let out = self.out.display().to_string();
         let mut words = ["rescreen", "resolve", &out, "--list"].map(str::to_owned).to_vec();
-        if self.withheld > 0 {
+        if self.sent.withheld > 0 {
             words.push("--include-in-doubt".to_owned());
         }
         Some(words)

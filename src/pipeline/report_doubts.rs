@@ -39,15 +39,15 @@ impl RunReport {
             .oldest_doubt_us
             .map_or_else(|| "the keys expire".to_owned(), |at| local_time(at.saturating_add(safe_us)));
         // Repeating did not help these in this run, so nothing says that another run settles them.
-        let open = self.in_doubt().saturating_sub(self.lasting_conflicts.count());
+        let open = self.in_doubt().saturating_sub(self.sent.lasting_conflicts.count());
         let resolve = format!("rescreen resolve {} --list --include-in-doubt", self.out.display());
-        lines.extend(self.lasting_conflicts.lines(&resolve));
-        if self.withheld > 0 {
+        lines.extend(self.sent.lasting_conflicts.lines(&resolve));
+        if self.sent.withheld > 0 {
             lines.push(format!(
                 "{} sent under another API key, and only that key's account can tell what was answered or \
                  charged: run again with that API key before {until}. If it is lost, decide now with `rescreen resolve \
                  {} --list --include-in-doubt`, or run again after that time and decide then",
-                counted(self.withheld, "request in doubt was", "requests in doubt were"),
+                counted(self.sent.withheld, "request in doubt was", "requests in doubt were"),
                 self.out.display()
             ));
         } else if open > 0 && !self.is_charged() {
@@ -56,7 +56,7 @@ impl RunReport {
                 counted(open, "request was", "requests were"),
                 if open == 1 { "has" } else { "have" },
             ));
-        } else if open > 0 && self.stops.iter().any(|stop| matches!(stop, Stop::Conflict { .. })) {
+        } else if open > 0 && self.sent.stops.iter().any(|stop| matches!(stop, Stop::Conflict { .. })) {
             // The service says that these keys belong to another body, so sending them again may give no answer.
             lines.push(format!(
                 "{} may have been charged under their keys and have no answer yet",

@@ -16,14 +16,14 @@ impl RunReport {
     pub fn waits_for_jobs(&self) -> bool {
         let sources = self.manifest.as_ref().map(|manifest| &manifest.input.sources);
         let is_read = sources.is_some_and(|sources| sources.iter().all(|source| source.complete));
-        self.jobs() > 0 && self.sums.open() == self.jobs() && self.stops.is_empty() && is_read
+        self.jobs() > 0 && self.sums.open() == self.jobs() && self.sent.stops.is_empty() && is_read
     }
 
     /// The command line that gets the results of jobs, if nothing else is left.
     pub fn collect_command(&self) -> Option<Vec<String>> {
         let out = self.out.display().to_string();
         let words = ["rescreen", "collect", &out, "--for", "2h"].map(str::to_owned).to_vec();
-        (self.waits_for_jobs() && !self.collected).then_some(words)
+        (self.waits_for_jobs() && !self.remarks.collected).then_some(words)
     }
 
     /// The lines about jobs without a result.
@@ -49,11 +49,11 @@ impl RunReport {
                 odd.job, odd.heard
             ));
         }
-        if self.withheld_jobs > 0 {
+        if self.sent.withheld_jobs > 0 {
             lines.push(format!(
                 "{} accepted under another API key, and only that key can ask for the result: collect again with that \
                  API key; if it is lost, decide with `rescreen resolve {} --list --include-in-doubt`",
-                counted(self.withheld_jobs, "job was", "jobs were"),
+                counted(self.sent.withheld_jobs, "job was", "jobs were"),
                 self.out.display()
             ));
         }

@@ -25,7 +25,7 @@ impl RunReport {
             }
             stop => vec![format!("stopped: {stop}")],
         };
-        self.stops.iter().flat_map(stopped).collect()
+        self.sent.stops.iter().flat_map(stopped).collect()
     }
 
     /// That rows failed, if the exit code says only that.

@@ -152,13 +152,13 @@ pub async fn retry_webhook(
     order: &RedeliveryOrder,
 ) -> Result<Redeliveries, Error> {
     let mut collection = Collection::find(place, None, config, NamedService { url: service, moved_from: None })?;
-    collection.campaign_mut().service.proxy_flag.clone_from(&order.proxy);
+    collection.campaign_mut().service.settings.proxy_flag.clone_from(&order.proxy);
     let campaign = &collection.campaign;
     if campaign.service.simulate {
         let fault = "this ledger belongs to the built-in simulator, which ends with each run and delivers nothing";
         return Err(Error::Config(fault.to_owned()));
     }
-    let url = campaign.service.url.clone().unwrap_or_default();
+    let url = campaign.service.settings.url.clone().unwrap_or_default();
     let base = order.webhook_url.as_deref().map(|text| checked(text, Some(&url))).transpose()?;
     let reading = Reading::open(&campaign.ledger)?;
     refuse_older(campaign, &reading)?;
@@ -318,7 +318,7 @@ impl<'a> Asking<'a> {
         api_key: &ApiKey,
         receiver: Option<NewReceiver>,
     ) -> Result<Asking<'a>, Error> {
-        let url = campaign.service.url.clone().unwrap_or_default();
+        let url = campaign.service.settings.url.clone().unwrap_or_default();
         let mut settings = campaign.service.client_settings(url, api_key.clone())?;
         settings.known_secrets = reading.receivers()?.into_iter().map(|receiver| receiver.secret.into()).collect();
         let (bucket, _) = bucket(&campaign.service, api_key, Bucket::Empty, campaign.clock);
@@ -361,7 +361,7 @@ impl<'a> Asking<'a> {
             {
                 return Ok(Break(Stop::OtherSide { simulated: reply.simulated }));
             }
-            let stated = stated_charge(&exchange, self.campaign.service.charge_pointer.as_deref(), job.price);
+            let stated = stated_charge(&exchange, self.campaign.service.settings.charge_pointer.as_deref(), job.price);
             *charged = stated.map(|stated| stated.credits().unwrap_or(job.price));
             let now = self.campaign.clock.now();
             tracing::debug!(job = %job.id, latency_ms = exchange.latency.as_millis(), "asked to deliver again");

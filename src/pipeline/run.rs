@@ -8,7 +8,7 @@ use super::{
     plan::money::Money,
     prepare::Prepared,
     publish::{PublishOptions, Publisher, Stage, Tap},
-    report::{Ending, RunReport},
+    report::{Remarks, RunReport},
     report_stops,
     run_record::{NextCommand, recorded},
     send::{
@@ -132,14 +132,14 @@ impl Prepared {
         let before = Arc::clone(&context);
         let sending = Sending { context, queue, following, channels, retry: options.retry };
         // If it fails, ingesting stops when `ingest` is dropped.
-        let (mut sent, publishing) = sending.send(&publisher, earlier_stop.stop(&before)).await?;
-        let ingested = ingest.end(of_files, &mut sent).await;
+        let (mut end, publishing) = sending.send(&publisher, earlier_stop.stop(&before)).await?;
+        let ingested = ingest.end(of_files, &mut end).await;
         publishing.finish().await?;
         let notes = notes.borrow().clone();
         // A retry sends requests of a complete campaign again.
         let was_complete = was_complete && ledger.sums().attempts == attempts_before;
         let remarks = Remarks { was_complete, notes, completed, collected: false };
-        publish_and_report(&campaign, &ledger, publisher, sent, ingested, remarks).await
+        publish_and_report(&campaign, &ledger, publisher, end, ingested, remarks).await
     }
 
     /// Fails the unsent requests of rows whose line was completed after they were read. Returns a message for each row.
@@ -216,8 +216,8 @@ impl IngestTask {
     /// Waits for the task to end. Files are read to the end, so that every row is accounted for, unless the process is
     /// asked to stop. A pipe may never end, so it is abandoned after three seconds, in which it may finish its current
     /// split.
-    async fn end(mut self, of_files: bool, sent: &mut SendEnd) -> Result<(), Error> {
-        let mut patience = if of_files && !sent.stops.iter().any(Stop::is_urgent) {
+    async fn end(mut self, of_files: bool, end: &mut SendEnd) -> Result<(), Error> {
+        let mut patience = if of_files && !end.sent.stops.iter().any(Stop::is_urgent) {
             None
         } else {
             self.stop.store(true, Ordering::Relaxed);
@@ -227,12 +227,12 @@ impl IngestTask {
             tokio::select! {
                 biased;
                 ingested = &mut self.task => return ingested.map_err(Error::from)?,
-                Some(signal) = sent.signals.recv() => {
-                    sent.record_signal(signal);
+                Some(signal) = end.signals.recv() => {
+                    end.record_signal(signal);
                     self.stop.store(true, Ordering::Relaxed);
                     patience = Some(Duration::from_secs(3));
                 }
-                () = tokio::time::sleep(patience.unwrap_or(Duration::MAX)), if patience.is_some() || sent.cut_short => {
+                () = tokio::time::sleep(patience.unwrap_or(Duration::MAX)), if patience.is_some() || end.cut_short => {
                     self.task.abort();
                     return Ok(());
                 }
@@ -248,74 +248,47 @@ impl Drop for IngestTask {
     }
 }
 
-/// What a report contains in addition to the results of the send loop and the ledger.
-pub struct Remarks {
-    pub was_complete: bool,
-    pub notes: Notes,
-    pub completed: Vec<String>,
-    pub collected: bool,
-}
-
 /// Publishes and makes the report, unless a second interrupt asked the process to end at once. `ingested` is the result
 /// of the ingest task.
 pub async fn publish_and_report(
     campaign: &Campaign,
     ledger: &Ledger,
     publisher: Arc<Publisher>,
-    mut sent: SendEnd,
+    mut end: SendEnd,
     ingested: Result<(), Error>,
     remarks: Remarks,
 ) -> Result<RunReport, Error> {
-    let published = if sent.cut_short {
+    let published = if end.cut_short {
         None
     } else {
         let publishing = Arc::clone(&publisher);
-        unless_interrupted(campaign.commit_mode, move || publishing.publish(Stage::Stopped), &publisher, &mut sent)
+        unless_interrupted(campaign.commit_mode, move || publishing.publish(Stage::Stopped), &publisher, &mut end)
             .await?
     };
     let Some(manifest) = published else {
-        return Ok(RunReport::cut_short(campaign, ledger.sums(), sent.stops));
+        return Ok(RunReport::cut_short(campaign, ledger.sums(), end.sent, remarks));
     };
     ingested?;
     if manifest.complete {
         ledger.complete(campaign.clock.now_us()).await?;
         // Everything was sent, so stops that only prevent sending no longer apply to this run. The ledger keeps them: they
         // apply again if rows are added to the input.
-        sent.stops.retain(|stop| !stop.keeps_from_sending());
+        end.sent.stops.retain(|stop| !stop.keeps_from_sending());
     }
-    let (oldest_doubt_us, unrecognised, judged_differently, open_jobs) = {
-        let reading = publisher.reading();
-        let odd = reading.odd_jobs(ODD_JOBS_SHOWN)?;
-        let open_jobs = OpenJobs { odd, ..reading.open_jobs(None)? };
-        (reading.oldest_doubt_us()?, reading.unrecognised()?, reading.judged_differently()?, open_jobs)
-    };
-    let (sufficient_limit, reasons, failures) = {
-        let reading = publisher.reading();
-        let money = Money::new(campaign, &ledger.sums(), &BTreeMap::new(), &reading.planned_by_check()?);
-        (money.sufficient_limit(), rejected(&reading, &sent.stops)?, reading.failures_by_code()?)
-    };
-    let SendEnd { stops, answered, withheld, withheld_jobs, lasting_conflicts, unexplained, .. } = sent;
-    let Remarks { was_complete, notes, completed, collected } = remarks;
-    let ending = Ending {
-        stops,
-        answered,
-        withheld,
-        withheld_jobs,
-        lasting_conflicts,
+    let reading = publisher.reading();
+    let open_jobs = OpenJobs { odd: reading.odd_jobs(ODD_JOBS_SHOWN)?, ..reading.open_jobs(None)? };
+    let money = Money::new(campaign, &ledger.sums(), &BTreeMap::new(), &reading.planned_by_check()?);
+    let report = RunReport {
         open_jobs,
-        unexplained,
-        was_complete,
-        oldest_doubt_us,
-        notes,
-        completed,
-        collected,
-        unrecognised,
-        judged_differently,
-        sufficient_limit,
-        reasons,
-        by_code: report_stops::commonest(failures),
+        oldest_doubt_us: reading.oldest_doubt_us()?,
+        unrecognised: reading.unrecognised()?,
+        judged_differently: reading.judged_differently()?,
+        sufficient_limit: money.sufficient_limit(),
+        reasons: rejected(&reading, &end.sent.stops)?,
+        by_code: report_stops::commonest(reading.failures_by_code()?),
+        ..RunReport::of(campaign, ledger.sums(), end.sent, remarks)
     };
-    Ok(RunReport::new(campaign, ledger.sums(), ending, manifest))
+    Ok(report.published(campaign, manifest))
 }
 
 /// Why rows were rejected, if they were too many.
@@ -344,17 +317,17 @@ async fn unless_interrupted<T: Send + 'static>(
     commit_mode: CommitMode,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     publisher: &Publisher,
-    sent: &mut SendEnd,
+    end: &mut SendEnd,
 ) -> Result<Option<T>, Error> {
     let mut working = std::pin::pin!(blocking(commit_mode, work));
     loop {
         tokio::select! {
             biased;
             done = &mut working => return done.map(Some),
-            Some(signal) = sent.signals.recv() => {
-                sent.record_signal(signal);
+            Some(signal) = end.signals.recv() => {
+                end.record_signal(signal);
                 publisher.interrupt();
-                if sent.cut_short {
+                if end.cut_short {
                     return Ok(None);
                 }
             }

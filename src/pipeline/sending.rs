@@ -38,7 +38,7 @@ impl Sending {
         let mut publishing = Publishing::new(Arc::clone(publisher), context.campaign.commit_mode);
         let sending = async {
             match earlier_stop.await? {
-                Some(stop) => Ok(SendEnd::nothing(stop, channels)),
+                Some(stop) => Ok(SendEnd::nothing(Some(stop), channels.signals)),
                 None => {
                     SendLoop::new(context, queue, following, channels, retry)?
                         .run(|answered| publishing.now_and_then(answered))
@@ -48,11 +48,11 @@ impl Sending {
         };
         let sent = beside_ledger(&ledger, sending).await;
         match sent {
-            Ok(sent) => {
-                if sent.stops.iter().any(Stop::is_urgent) {
+            Ok(end) => {
+                if end.sent.stops.iter().any(Stop::is_urgent) {
                     publisher.interrupt();
                 }
-                Ok((sent, publishing))
+                Ok((end, publishing))
             }
             Err(error) => {
                 publishing.finish().await?;

@@ -47,7 +47,7 @@ async fn a_price_that_does_not_fit_the_rest_of_the_limit_is_not_spent() {
 
 #[tokio::test]
 async fn the_balance_is_never_taken_below_the_floor() {
-    let mut world = World::new().rows(30).credits(100).campaign(|file| file.budget.keep_balance = Credits(90));
+    let mut world = World::new().rows(30).credits(100).campaign(|file| file.budget.keep_balance = Some(Credits(90)));
     let ran = world.run().await.exits(ExitCode::Budget).charged(10);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(BudgetRefusal::Balance { keep: Credits(90), .. })));
     assert_eq!(ran.stats.balance, 90);

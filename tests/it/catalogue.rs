@@ -12,7 +12,7 @@ mod marks;
 use described::{Described, DescribedField};
 use rescreen::{
     catalogue::{Catalogue, ColumnValue, Declaration, FieldSpec, Spelling},
-    pipeline::campaign::file::parse,
+    pipeline::campaign::parse,
     sink::{ResultForm, results_schema},
     template::Templates,
 };

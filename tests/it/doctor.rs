@@ -83,8 +83,8 @@ fn file(folder: &Path, url: &str, checks: &[&str]) -> CampaignFile {
     std::fs::set_permissions(folder.join("api-key"), std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     file.service.url = Some(url.to_owned());
     file.service.api_key = Some(rescreen::pipeline::campaign::file::SecretSource::File("api-key".into()));
-    file.service.per_minute = 6_000;
-    file.service.per_minute_max = 12_000;
+    file.service.per_minute = Some(6_000);
+    file.service.per_minute_max = Some(12_000);
     file.checks = checks.iter().map(|check| CheckTable::of(check)).collect();
     file.campaign = Some("2026-11".to_owned());
     file

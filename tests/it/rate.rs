@@ -11,7 +11,9 @@ use std::time::Duration;
 /// The same two limits on both sides.
 fn limited(Limits { per_minute, per_minute_max }: Limits) -> World {
     World::new()
-        .campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (per_minute, per_minute_max))
+        .campaign(|file| {
+            (file.service.per_minute, file.service.per_minute_max) = (Some(per_minute), Some(per_minute_max))
+        })
         .service(|settings| (settings.per_minute, settings.per_minute_max) = (per_minute, per_minute_max))
 }
 

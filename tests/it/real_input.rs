@@ -97,7 +97,7 @@ async fn numbers_that_the_rule_refuses_are_failures_and_the_others_are_sent() {
     let mut world = World::new().campaign(|file| {
         file.input.paths = vec![path];
         file.input.id = None;
-        file.mode = rescreen::model::Mode::Sandbox;
+        file.mode = Some(rescreen::model::Mode::Sandbox);
         file.checks = vec![CheckTable::of(SAID)];
         file.guards.max_errors = Some("100%".parse().unwrap());
     });

@@ -110,7 +110,7 @@ pub fn object(planned: &Planned<'_>) -> Value {
         })).collect::<Vec<_>>(),
         "webhook_url": campaign.webhook.url,
         "time": {
-            "per_minute": campaign.service.rate.per_minute,
+            "per_minute": campaign.service.settings.rate().per_minute,
             "seconds": plan.duration.as_secs(),
             "finishes_at": json::time(finish_us),
             "limited_by": plan.slowest.as_ref().map(|(check, per_hour)| json!({ "check": check, "per_hour": per_hour })),

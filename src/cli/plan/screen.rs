@@ -260,7 +260,7 @@ fn time(planned: &Planned<'_>) -> Vec<String> {
     let end = campaign.clock.now_us() + i64::try_from(plan.duration.as_micros()).unwrap_or(i64::MAX / 2);
     let pace = match &plan.slowest {
         Some((check, per_hour)) => format!("at {} an hour of {check}", grouped(u64::from(*per_hour))),
-        None => format!("at {} a minute", grouped(u64::from(campaign.service.rate.per_minute))),
+        None => format!("at {} a minute", grouped(u64::from(campaign.service.settings.rate().per_minute))),
     };
     let note = match plan.duration.is_zero() {
         true => pace,

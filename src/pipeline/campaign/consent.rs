@@ -122,7 +122,7 @@ fn user_named_by(variable: impl Fn(&str) -> Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::campaign::file::parse;
+    use crate::pipeline::campaign::parse;
 
     fn of(consent: &str, evidence: &str) -> Result<Option<String>, String> {
         let text = format!("{evidence}\n[[check]]\nuse = \"foreign-bank-account\"\n{consent}\n");

@@ -1,138 +1,118 @@
-//! The campaign file: TOML as the user writes it, before validation. Command-line flags are merged into the same
-//! structure, so that both are validated the same way. It never contains a secret, only where to find one.
+//! The campaign file: TOML as the user writes it, before validation. The flags of `run` and `plan` are declared beside the
+//! keys that they replace, and are merged into the same structure, so that both are validated the same way. It never
+//! contains a secret, only where to find one.
 
-use super::{
-    carried::{self, Carried},
-    check_settings::ByCheck,
-    declaration_line::check_declarations,
-    secret::SECRET_EXPECTED,
-    tables::TableSource,
-    webhook::WebhookTable,
-};
-pub use super::{input_table::InputTable, secret::SecretSource, share::Share};
+use super::{carried, carried::Carried, flags, tables::TableSource, webhook::WebhookTable};
+pub use super::{input_table::InputTable, secret::SecretSource, service_table::ServiceTable, share::Share};
 use crate::{
-    catalogue::{Declaration, Spelling},
-    client::Auth,
+    catalogue::Declaration,
     mapping::FieldSource,
-    model::{Credits, Mode, nearest::hint, printable::printable},
+    model::{Credits, Mode},
     sink::{AnswerOutput, ImageOutput, OutputFormat},
 };
+use clap::Args;
+use merge::Merge;
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
 
-// How many characters of the TOML parser's message, and of a key, an error quotes.
-const MESSAGE_CHARACTERS_MAX: usize = 500;
-const KEY_CHARACTERS_MAX: usize = 80;
-
 /// `rescreen.toml`.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct CampaignFile {
+    /// Name of this round of checks, such as 2026-11; you can run it many times and pay only once
+    #[arg(long, value_name = "NAME", help_heading = flags::BUDGET)]
     pub campaign: Option<String>,
-    pub mode: Mode,
-    pub service: ServiceTable,
-    pub input: InputTable,
+    /// `sandbox` (free, returns fixture data) or `production` [default: sandbox]
+    #[arg(long, help_heading = flags::BUDGET)]
+    pub mode: Option<Mode>,
+    #[command(flatten)]
+    #[merge(strategy = Merge::merge)]
     pub budget: BudgetTable,
+    /// What shows that the persons consented.
+    #[command(flatten)]
+    #[merge(strategy = Merge::merge)]
+    pub consent: ConsentTable,
+    #[command(flatten)]
+    #[merge(strategy = Merge::merge)]
+    pub service: ServiceTable,
+    #[command(flatten)]
+    #[merge(strategy = Merge::merge)]
+    pub webhook: WebhookTable,
+    #[command(flatten)]
+    #[merge(strategy = Merge::merge)]
+    pub input: InputTable,
+    #[command(flatten)]
+    #[merge(strategy = Merge::merge)]
+    pub output: OutputTable,
+    #[command(flatten)]
+    #[merge(strategy = Merge::merge)]
+    pub guards: GuardsTable,
+    #[arg(skip)]
+    #[merge(skip)]
     #[serde(rename = "check")]
     pub checks: Vec<CheckTable>,
-    pub output: OutputTable,
+    #[arg(skip)]
+    #[merge(skip)]
     pub keys: KeysTable,
+    #[arg(skip)]
+    #[merge(skip)]
     pub ledger: LedgerTable,
-    pub webhook: WebhookTable,
-    pub guards: GuardsTable,
     /// The tables for the filter `table("name")`: entries, or the path of a file that holds them.
+    #[arg(skip)]
+    #[merge(skip)]
     pub tables: BTreeMap<String, TableSource>,
     /// Declarations of checks. A declaration adds a check, or replaces the built-in one of the same name.
+    #[arg(skip)]
+    #[merge(skip)]
     #[serde(rename = "declaration")]
     pub declarations: Vec<Declaration>,
     /// The service is the built-in simulator. Set by `--simulate`, never by the file.
+    #[arg(skip)]
+    #[merge(skip)]
     #[serde(skip)]
     pub simulate: bool,
     /// The rehearsal is as fast as it can: the limits of the account do not apply. Set by `--simulate`, unless it says
     /// `realtime`, never by the file.
+    #[arg(skip)]
+    #[merge(skip)]
     #[serde(skip)]
     pub unlimited: bool,
     /// The file that this was read from.
+    #[arg(skip)]
     #[serde(skip)]
     pub path: Option<PathBuf>,
     /// Do not start any program that the file names. Set by `plan` and `--simulate`, never by the file.
+    #[arg(skip)]
+    #[merge(skip)]
     #[serde(skip)]
     pub starts_nothing: bool,
-    /// What shows that the persons consented. Set by `--consent-evidence`, or by the file.
-    pub consent: ConsentTable,
-    /// The maximum number of rows read from each source. Set by `--limit`, never by the file.
-    #[serde(skip)]
-    pub limit_rows: Option<u64>,
-    /// The smallest and largest expected number of rows. Set by `--expect-rows`.
-    #[serde(skip)]
-    pub expect_rows: Option<(u64, u64)>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ServiceTable {
-    pub url: Option<String>,
-    pub api_key: Option<SecretSource>,
-    pub auth: Auth,
-    pub routes: Spelling,
-    pub per_minute: u32,
-    pub per_minute_max: u32,
-    /// The maximum number of concurrent requests.
-    pub in_flight: usize,
-    /// The URL of a proxy. `""` or `"none"` turns off the proxy of the environment.
-    pub proxy: Option<String>,
-    /// The same, set by `--proxy`.
-    #[serde(skip)]
-    pub proxy_flag: Option<String>,
-    /// Where to find `USER:PASSWORD` for the proxy.
-    pub proxy_auth: Option<SecretSource>,
-    pub ca_file: Option<PathBuf>,
-    /// JSON pointer to the balance in the response of `GET /my_credits`.
-    pub balance_pointer: Option<String>,
-    /// JSON pointer to the charge that a reply states; replaces the known ones. If empty, only the balance proves prices.
-    pub charge_pointer: Option<String>,
-    /// JSON pointer to the balance that a reply states; replaces the known ones. If empty, replies state no balance.
-    pub remaining_pointer: Option<String>,
-    /// Header form and route spelling of single checks.
-    pub checks: ByCheck,
-    /// Hosts that documents may be uploaded to, besides the service itself.
-    pub upload_hosts: Vec<String>,
-    /// The most bytes of all files in one request. Some services refuse more than 4.5 MB.
-    pub body_bytes_max: Option<u64>,
-}
-
-impl Default for ServiceTable {
-    fn default() -> ServiceTable {
-        ServiceTable {
-            url: None,
-            api_key: None,
-            auth: Auth::default(),
-            routes: Spelling::default(),
-            per_minute: 60,
-            per_minute_max: 120,
-            in_flight: 64,
-            proxy: None,
-            proxy_flag: None,
-            proxy_auth: None,
-            ca_file: None,
-            balance_pointer: None,
-            charge_pointer: None,
-            remaining_pointer: None,
-            checks: ByCheck::new(),
-            upload_hosts: Vec::new(),
-            body_bytes_max: None,
-        }
+impl CampaignFile {
+    /// The mode; sandbox if nothing is said.
+    pub fn mode(&self) -> Mode {
+        self.mode.unwrap_or_default()
     }
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
+/// `[budget]`.
+#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetTable {
+    /// Maximum credits the campaign may cost, over all its runs
+    #[arg(long, value_name = "N", help_heading = flags::BUDGET)]
     pub max_credits: Option<Credits>,
-    pub keep_balance: Credits,
+    /// Send no new request that could take the account's balance below this
+    #[arg(long, value_name = "N", help_heading = flags::BUDGET)]
+    pub keep_balance: Option<Credits>,
+    #[arg(skip)]
+    #[merge(skip)]
     pub prices: BTreeMap<String, Credits>,
 }
 
+/// `[[check]]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckTable {
@@ -158,207 +138,71 @@ impl CheckTable {
     }
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
+/// `[output]`.
+#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct OutputTable {
-    pub dir: Option<PathBuf>,
-    pub format: Option<OutputFormat>,
+    /// Input columns to copy into the results, comma-separated; NAME=COLUMN gives one another name
+    #[arg(long, value_name = "COLUMNS|NAME=COLUMN", value_delimiter = ',', help_heading = flags::OUTPUT)]
+    #[merge(strategy = flags::list_over)]
     #[serde(deserialize_with = "carried::list")]
     pub carry: Vec<Carried>,
+    /// Output folder [default: out/<campaign>]
+    #[arg(long = "out", value_name = "DIR", help_heading = flags::OUTPUT)]
+    pub dir: Option<PathBuf>,
+    /// Output format: `parquet` or `jsonl` [default: parquet]
+    #[arg(long, help_heading = flags::OUTPUT)]
+    pub format: Option<OutputFormat>,
     /// Whether the images in answers are written as files.
+    #[arg(skip)]
     pub images: Option<ImageOutput>,
     /// Where the answers are.
+    #[arg(skip)]
+    #[merge(skip)]
     pub answer: AnswerOutput,
     /// Whether the results have a column for what was sent; they have one by default.
+    #[arg(skip)]
     pub sent: Option<bool>,
 }
 
+/// `[keys]`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KeysTable {
     pub secret: Option<SecretSource>,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
+/// `[consent]`.
+#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConsentTable {
-    /// A reference to the evidence that every person consented, if the file confirms the consent with one value.
+    /// Evidence that every person consented, such as the number of a form; needed if one value confirms the consent of
+    /// every row
+    #[arg(long = "consent-evidence", value_name = "REF", help_heading = flags::BUDGET)]
     pub evidence: Option<String>,
 }
 
+/// `[ledger]`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LedgerTable {
     pub path: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
+/// `[guards]`.
+#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuardsTable {
+    /// Stop when more than this many rows cannot be mapped or requests are refused [default: 25%, after the first 50]
+    #[arg(long, value_name = "N|N%", help_heading = flags::STOPS)]
     pub max_errors: Option<Share>,
+    /// Stop when more than this many answers are not recognised [default: 1%]
+    #[arg(long, value_name = "N|N%", help_heading = flags::STOPS)]
     pub max_unrecognised: Option<Share>,
+    /// Exit 0 if no more than this many asks failed
+    #[arg(long, value_name = "N|N%", help_heading = flags::STOPS)]
     pub accept_failures: Option<Share>,
-}
-
-/// Parses the text of a campaign file. An error names the line and, for an unknown key, the most similar known key. It
-/// quotes the key of the line and never the value: the value may be a secret under a mistyped key.
-///
-/// # Errors
-/// The message of the TOML parser.
-pub fn parse(text: &str) -> Result<CampaignFile, String> {
-    let file = toml::from_str(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start.min(text.len()));
-        let number = text[..at].matches('\n').count() + 1;
-        let line = text.lines().nth(number - 1).unwrap_or_default();
-        let message = error.message();
-        if message == SECRET_EXPECTED || ["api_key", "secret"].iter().any(|word| line.contains(word)) {
-            return format!("line {number}: {SECRET_EXPECTED}");
-        }
-        let hint = unknown_key(message).map(|(key, known)| hint(key, known)).unwrap_or_default();
-        let is_in_multiline =
-            text[..at].matches("\"\"\"").count() % 2 == 1 || text[..at].matches("'''").count() % 2 == 1;
-        let shown = if is_in_multiline { String::new() } else { key_of(line) };
-        let message = plain(&without_value(message).replace("unknown field `", "unknown key `"));
-        format!("line {number}: {}{hint}{shown}", cut(&message, MESSAGE_CHARACTERS_MAX))
-    });
-    let file: CampaignFile = file?;
-    check_declarations(text, &file.declarations)?;
-    Ok(file)
-}
-
-/// A message of the TOML parser without the value that it quotes.
-fn without_value(message: &str) -> String {
-    const VALUES: [(&str, &str); 3] =
-        [("unknown variant `", "`, expected"), ("string \"", "\", expected"), ("found `", "`")];
-    let place = VALUES.iter().find_map(|(before, after)| {
-        let from = message.find(before)? + before.len();
-        let until = from + message[from..].rfind(after)?;
-        Some((from, until))
-    });
-    place.map_or_else(|| message.to_owned(), |(from, until)| format!("{}…{}", &message[..from], &message[until..]))
-}
-
-/// A message of the TOML parser without the names of types and variants, which are words of programmers.
-fn plain(message: &str) -> String {
-    if let Some(expected) = message.strip_prefix("unknown variant `…`, ") {
-        return format!("{expected}, found another value");
-    }
-    let number = ["u8", "u16", "u32", "u64", "usize", "i64"].iter().find_map(|name| {
-        let name = format!("expected {name}");
-        message.strip_suffix(&name)
-    });
-    number.map_or_else(|| message.to_owned(), |before| format!("{before}expected a whole number"))
-}
-
-/// The key of a line, on a new line; empty if the line has no key.
-fn key_of(line: &str) -> String {
-    let line = line.trim();
-    if !line.contains('=') && !line.starts_with('[') {
-        // The line continues a multi-line value.
-        return String::new();
-    }
-    let key = line.split(['=', '"', '\'']).next().unwrap_or_default();
-    let rest = if key.len() < line.len() { "= …" } else { "" };
-    if key.is_empty() { String::new() } else { format!("\n  {}{rest}", cut(key, KEY_CHARACTERS_MAX)) }
-}
-
-/// A text made safe to print and cut to a maximum length.
-fn cut(text: &str, characters_max: usize) -> String {
-    let text = printable(text);
-    let is_longer = text.chars().count() > characters_max;
-    text.chars().take(characters_max).chain(is_longer.then_some('…')).collect()
-}
-
-/// The unknown key and the known keys in serde's "unknown field" message.
-fn unknown_key(message: &str) -> Option<(&str, Vec<&str>)> {
-    let rest = &message[message.find("unknown field `")?..];
-    let mut quoted = rest.split('`').skip(1).step_by(2);
-    Some((quoted.next()?, quoted.collect()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_key_names_its_line_and_the_nearest_valid_one() {
-        let message = parse("[budget]\nmax_credit = 5\n").unwrap_err();
-        assert!(message.contains("line 2") && message.contains("did you mean `max_credits`?"), "{message}");
-    }
-
-    #[test]
-    fn a_secret_in_the_file_is_refused_and_not_repeated() {
-        for text in [
-            "[service]\napi_key = \"sk_live_1\"\n",
-            "[keys]\nsecret = \"sk_live_1\"\n",
-            "[service]\n\"api\\u005fkey\" = \"sk_live_1\"\n",
-            "[service]\napikey = \"sk_live_1\"\n",
-            "[service.api_key]\nvalue = \"sk_live_1\"\n",
-            "[service]\napi_key = { value = \"sk_live_1\" }\n",
-            "service.api_key = \"\"\"\nsk_live_1\u{1}\"\"\"\n",
-            "[service]\nauth = \"sk_live_1\"\n",
-            "[service]\nper_minute = \"sk_live_1\"\n",
-            "[guards]\nmax_errors = \"sk_live_1\"\n",
-            "[input]\npaths = [\n  sk_live_1,\n]\n",
-        ] {
-            let message = parse(text).unwrap_err();
-            assert!(message.contains("line ") && !message.contains("sk_live"), "{text}: {message}");
-        }
-    }
-
-    #[test]
-    fn a_wrong_type_is_named_in_plain_words() {
-        let of = |text: &str| parse(text).unwrap_err();
-        assert!(of("[service]\nper_minute = \"x\"\n").contains("expected a whole number"));
-        assert!(of("[service]\nin_flight = 1.5\n").contains("expected a whole number"));
-        let message = of("[output]\nformat = \"xml\"\n");
-        assert!(message.contains("expected `parquet` or `jsonl`, found another value"), "{message}");
-    }
-
-    #[test]
-    fn a_message_has_a_maximum_length_and_is_safe_for_a_terminal() {
-        for text in [format!("mode = \"{}\\u001b[2J\"", "x".repeat(10_000)), format!("{} \u{1b}", "x".repeat(10_000))] {
-            let message = parse(&text).unwrap_err();
-            assert!(message.chars().count() < 700 && !message.contains('\u{1b}'), "{message}");
-        }
-    }
-
-    #[test]
-    fn the_documented_campaign_file_is_read() {
-        let text = r#"
-            campaign = "2026-11"
-            mode = "sandbox"
-            [service]
-            url = "http://127.0.0.1:8787"
-            api_key = { env = "RESCREEN_API_KEY" }
-            auth = "x-api-key"
-            routes = "guide"
-            per_minute = 60
-            per_minute_max = 120
-            [input]
-            paths = ["customers.csv"]
-            id = "customer_no"
-            null = ["", "NULL"]
-            [input.null_in]
-            surname = [""]
-            [budget]
-            max_credits = 5000
-            keep_balance = 500
-            prices = { aml-screening = 2 }
-            [[check]]
-            use = "aml-screening"
-            when = "status == 'active'"
-            fields.name = "{{ first_name }} {{ surname }}"
-            fields.entity = { value = 0 }
-            [output]
-            format = "parquet"
-            carry = ["customer_no", "branch"]
-            [tables.nationality]
-            American = "us"
-        "#;
-        let file = parse(text).unwrap();
-        assert_eq!(file.budget.max_credits, Some(Credits(5000)));
-        assert_eq!(file.service.api_key, Some(SecretSource::Env("RESCREEN_API_KEY".into())));
-        assert_eq!(file.checks[0].fields.len(), 2);
-    }
 }

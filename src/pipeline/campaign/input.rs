@@ -31,8 +31,8 @@ pub fn source_options(file: &CampaignFile) -> Result<SourceOptions, Error> {
         skip_lines: skip_lines(file)?,
         skip_footer: skip_footer(file)?,
         sheet: file.input.sheet.clone(),
-        visible_only: file.input.visible_only.unwrap_or_default(),
-        limit_rows: file.limit_rows,
+        visible_only: file.input.visible_only,
+        limit_rows: file.input.limit,
         split_rows: None,
         split_ends: Vec::new(),
     })
@@ -41,13 +41,13 @@ pub fn source_options(file: &CampaignFile) -> Result<SourceOptions, Error> {
 fn header(file: &CampaignFile) -> Result<HeaderLine, Error> {
     let refused = |fault: String| Err(Error::Config(format!("[input] {fault}")));
     let input = &file.input;
-    if input.format == Some(Format::Jsonl) && (input.columns.is_some() || input.header == Some(false)) {
+    if input.format == Some(Format::Jsonl) && (input.columns.is_some() || input.has_header() == Some(false)) {
         return refused(
             "header and columns apply to CSV and spreadsheets only; in JSON lines every object names its columns"
                 .to_owned(),
         );
     }
-    match (&input.columns, input.header) {
+    match (&input.columns, input.has_header()) {
         (None, None | Some(true)) => Ok(HeaderLine::First),
         (None, Some(false)) => Ok(HeaderLine::Missing),
         (Some(columns), Some(false)) => match Columns::new(columns) {
@@ -77,7 +77,7 @@ fn skip_lines(file: &CampaignFile) -> Result<u32, Error> {
         (Some(0), None) => {
             return refused("header_row: expected the number of a line, from 1, found 0".to_owned());
         }
-        (Some(_), None) if input.header == Some(false) => {
+        (Some(_), None) if input.has_header() == Some(false) => {
             return refused(
                 "header_row: expected an input with a header, found header = false (--no-header); use skip_rows for \
                  the lines before the first row"

@@ -6,6 +6,8 @@ pub mod check_settings;
 pub mod consent;
 mod declaration_line;
 pub mod file;
+mod file_text;
+pub mod flags;
 pub mod input;
 pub mod input_table;
 pub mod mappings;
@@ -19,6 +21,7 @@ pub mod result_layout;
 pub mod rules;
 pub mod secret;
 pub mod service;
+mod service_table;
 mod share;
 pub mod tables;
 pub mod webhook;
@@ -39,7 +42,8 @@ use crate::{
     template::Tables,
 };
 use carried::Carried;
-use file::{CampaignFile, CheckTable, SecretSource, Share, parse};
+use file::{CampaignFile, CheckTable, SecretSource, ServiceTable, Share};
+pub use file_text::parse;
 use input::Input;
 use service::Service;
 use sha2::{Digest, Sha256};
@@ -145,11 +149,14 @@ impl Campaign {
             uses: check_uses(&file, &catalogue)?,
             inputs: input::inputs(&file, base)?,
             source_options: input::source_options(&file)?,
-            expect_rows: file.expect_rows,
+            expect_rows: file.input.expect_rows,
             id: file.input.id.clone(),
             carry: file.output.carry.clone(),
             service: Service::new(&file, base)?,
-            allowance: Allowance { limit: file.budget.max_credits, keep_balance: file.budget.keep_balance },
+            allowance: Allowance {
+                limit: file.budget.max_credits,
+                keep_balance: file.budget.keep_balance.unwrap_or_default(),
+            },
             prices,
             guards: guards(&file),
             ledger: file.ledger.path.as_ref().map_or_else(|| out.join("ledger.sqlite"), |path| base.join(path)),
@@ -173,7 +180,7 @@ impl Campaign {
             tables,
             files_root: input::files_root(&file, base)?,
             webhook: Webhook::new(&file.webhook, file.service.url.as_deref(), file.simulate, base)?,
-            mode: file.mode,
+            mode: file.mode(),
             name,
             catalogue,
         };
@@ -190,7 +197,7 @@ impl Campaign {
             null_in: self.null_in.clone(),
             tables: Tables(self.tables.clone()),
             files_root: self.files_root.clone(),
-            body_bytes_max: self.service.body_bytes_max,
+            body_bytes_max: self.service.settings.body_bytes_max,
         };
         let mapping = Mapping::new(&self.catalogue, &self.uses, options)?;
         Ok(if self.source_options.header == HeaderLine::First { mapping } else { mapping.without_header_line() })
@@ -212,7 +219,7 @@ impl Campaign {
     /// The checks of the campaign with a limit of requests in an hour.
     pub fn hourly_limits(&self) -> Vec<(String, u32)> {
         let limit = |declaration: &Declaration| {
-            let own = self.service.checks.get(&declaration.name).and_then(|own| own.per_hour);
+            let own = self.service.settings.checks.get(&declaration.name).and_then(|own| own.per_hour);
             Some((declaration.name.clone(), own.or(declaration.per_hour)?))
         };
         self.checks().into_iter().filter_map(limit).collect()
@@ -253,7 +260,8 @@ impl Campaign {
     /// A declaration cannot be serialized.
     pub fn settings_digest(&self, api_key: &str) -> Result<String, Error> {
         let declarations = serde_json::to_string(&self.checks()).map_err(|error| Error::Internal(error.to_string()))?;
-        let Service { charge_pointer, remaining_pointer, balance_pointer, routes, checks, .. } = &self.service;
+        let ServiceTable { charge_pointer, remaining_pointer, balance_pointer, routes, checks, .. } =
+            &self.service.settings;
         let pointers = (charge_pointer, remaining_pointer, balance_pointer, routes, checks);
         let mapping = (&self.uses, &self.null, &self.null_in, &self.tables, &self.id);
         let recorded = format!("{api_key}\n{:?}\n{:?}\n{pointers:?}\n{declarations}", self.prices, self.allowance);
@@ -296,7 +304,7 @@ impl Campaign {
 
     /// The service as the ledger records it.
     pub fn origin(&self) -> String {
-        match &self.service.url {
+        match &self.service.settings.url {
             Some(url) if !self.service.simulate => url.trim_end_matches('/').to_owned(),
             _ => SIMULATED_ORIGIN.to_owned(),
         }

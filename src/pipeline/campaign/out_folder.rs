@@ -99,16 +99,16 @@ pub struct Place {
 /// The places that the campaign of a file can have: in its own mode, then in the other one, which a flag may have
 /// chosen. Never that of a rehearsal. Relative paths are relative to `base`.
 pub fn places_of(file: &CampaignFile, base: &Path) -> Vec<Place> {
-    let other = if file.mode == Mode::Sandbox { Mode::Production } else { Mode::Sandbox };
+    let other = if file.mode() == Mode::Sandbox { Mode::Production } else { Mode::Sandbox };
     let in_mode = |mode| {
-        let file = CampaignFile { mode, simulate: false, ..file.clone() };
+        let file = CampaignFile { mode: Some(mode), simulate: false, ..file.clone() };
         // Only a sandbox campaign can be without a name.
         let campaign = campaign_name(&file).ok().filter(|_| mode == Mode::Sandbox || file.campaign.is_some())?;
         let out = output_folder(&file, &campaign, base);
         let ledger = file.ledger.path.as_ref().map_or_else(|| out.join("ledger.sqlite"), |path| base.join(path));
         Some(Place { campaign, ledger, out })
     };
-    let mut places: Vec<Place> = [file.mode, other].into_iter().filter_map(in_mode).collect();
+    let mut places: Vec<Place> = [file.mode(), other].into_iter().filter_map(in_mode).collect();
     places.dedup();
     places
 }
@@ -116,7 +116,7 @@ pub fn places_of(file: &CampaignFile, base: &Path) -> Vec<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::campaign::file::parse;
+    use crate::pipeline::campaign::parse;
 
     #[test]
     fn a_campaign_is_looked_for_in_its_mode_and_then_in_the_other_one() {

@@ -72,7 +72,7 @@ fn named_after(path: &Path) -> Option<String> {
 /// `out/rehearsals/<campaign>`.
 pub fn output_folder(file: &CampaignFile, name: &str, base: &Path) -> PathBuf {
     let out = base.join("out");
-    match (&file.output.dir, file.simulate, file.mode) {
+    match (&file.output.dir, file.simulate, file.mode()) {
         (Some(dir), ..) => base.join(dir),
         (None, true, _) => out.join(REHEARSALS).join(name),
         (None, false, Mode::Sandbox) => out.join(format!("{name}.sandbox")),
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn of(mode: Mode, simulate: bool, dir: Option<&str>) -> String {
-        let mut file = CampaignFile { mode, simulate, ..CampaignFile::default() };
+        let mut file = CampaignFile { mode: Some(mode), simulate, ..CampaignFile::default() };
         file.output.dir = dir.map(PathBuf::from);
         output_folder(&file, "c", Path::new("base")).display().to_string()
     }

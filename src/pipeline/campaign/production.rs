@@ -31,7 +31,7 @@ pub fn refuse_incomplete(
     catalogue: &Catalogue,
     prices: &BTreeMap<String, Credits>,
 ) -> Result<(), Error> {
-    if file.mode == Mode::Sandbox {
+    if file.mode() == Mode::Sandbox {
         return Ok(());
     }
     let mut missing = Vec::new();
@@ -66,7 +66,7 @@ pub fn refuse_incomplete(
 
 #[cfg(test)]
 mod tests {
-    use super::{super::file::parse, *};
+    use super::{super::parse, *};
 
     fn refused(text: &str) -> String {
         let (file, catalogue) = (parse(text).unwrap(), Catalogue::built_in());

@@ -5,8 +5,7 @@
 use super::{
     Campaign, Guards, SIMULATED_ORIGIN,
     carried::Carried,
-    check_settings::ByCheck,
-    file::{CampaignFile, SecretSource, Share},
+    file::{CampaignFile, ServiceTable, Share},
     input,
     mappings::RecordedMapping,
     result_layout::{ResultLayout, named_columns},
@@ -15,17 +14,15 @@ use super::{
     webhook::Webhook,
 };
 use crate::{
-    catalogue::{Catalogue, Declaration, DeclaredCheck, Spelling},
-    client::{self, Auth, json_body},
+    catalogue::{Catalogue, Declaration, DeclaredCheck},
+    client::{self, json_body},
     error::Error,
     files::Root,
     ledger::{CheckUseRow, CommitMode, Identity, LedgerError, Reading},
     mapping::{CheckUse, FieldSource},
     model::{Clock, Credits, budget::Allowance},
-    pipeline::state_folder::state_folder,
     sink::{AnswerOutput, ImageOutput, OutputFormat},
     source::SourceOptions,
-    throttle::Rate,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -38,23 +35,8 @@ use std::{
 /// The settings of a run as the ledger records them.
 #[derive(Serialize, Deserialize)]
 struct Settings {
-    auth: Auth,
-    routes: Spelling,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    checks: ByCheck,
-    per_minute: u32,
-    per_minute_max: u32,
-    in_flight: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    proxy: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ca_file: Option<PathBuf>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    balance_pointer: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    charge_pointer: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    remaining_pointer: Option<String>,
+    #[serde(flatten)]
+    service: ServiceTable,
     declarations: Vec<Declaration>,
     prices: BTreeMap<String, Credits>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,19 +61,9 @@ struct Settings {
 
 /// The settings of a campaign as the ledger records them, in JSON.
 pub fn settings_of(campaign: &Campaign, mappings: Vec<RecordedMapping>) -> Result<String, Error> {
-    let service = &campaign.service;
+    let service = &campaign.service.settings;
     let settings = Settings {
-        auth: service.auth,
-        routes: service.routes,
-        checks: service.checks.clone(),
-        per_minute: service.rate.per_minute,
-        per_minute_max: service.rate.per_minute_max,
-        in_flight: service.in_flight,
-        proxy: service.proxy.clone(),
-        ca_file: service.ca_file.as_deref().map(absolute),
-        balance_pointer: service.balance_pointer.clone(),
-        charge_pointer: service.charge_pointer.clone(),
-        remaining_pointer: service.remaining_pointer.clone(),
+        service: ServiceTable { ca_file: service.ca_file.as_deref().map(absolute), ..service.clone() },
         declarations: campaign.checks().into_iter().cloned().collect(),
         prices: campaign.prices.clone(),
         max_credits: campaign.allowance.limit,
@@ -237,35 +209,20 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
     let url = (!simulate).then(|| identity.origin.clone());
     url.as_deref().map_or(Ok(()), client::check_url)?;
     let base = file.map_or(Path::new(""), |(_, base)| base);
-    let table = file.map(|(file, _)| &file.service);
-    Ok(Service {
-        unlimited: false,
+    let recorded = settings.service;
+    let own = file.map(|(file, _)| file.service.clone()).unwrap_or_default();
+    let service = ServiceTable {
         url,
-        simulate,
-        auth: settings.auth,
-        routes: settings.routes,
-        checks: settings.checks,
-        rate: Rate { per_minute: settings.per_minute.max(1), per_minute_max: settings.per_minute_max.max(1) },
-        in_flight: settings.in_flight.max(1),
-        proxy: table.and_then(|table| table.proxy.clone()).or(settings.proxy),
-        proxy_flag: None,
-        proxy_auth: table.and_then(|table| table.proxy_auth.clone()),
-        ca_file: table.and_then(|table| table.ca_file.as_ref()).map(|path| base.join(path)).or(settings.ca_file),
-        balance_pointer: settings.balance_pointer,
-        charge_pointer: settings.charge_pointer,
-        remaining_pointer: settings.remaining_pointer,
-        in_process: None,
-        state_folder: state_folder(|name| std::env::var_os(name)),
-        api_key: table
-            .and_then(|table| table.api_key.clone())
-            .unwrap_or_else(|| SecretSource::Env("RESCREEN_API_KEY".to_owned())),
-        // Collecting makes no new upload.
-        upload_hosts: Vec::new(),
-        // Collecting maps no rows.
-        body_bytes_max: None,
-        base: base.to_owned(),
-        starts_nothing: false,
-    })
+        per_minute: recorded.per_minute.map(|rate| rate.max(1)),
+        per_minute_max: recorded.per_minute_max.map(|rate| rate.max(1)),
+        in_flight: recorded.in_flight.map(|most| most.max(1)),
+        proxy: own.proxy.or(recorded.proxy),
+        proxy_auth: own.proxy_auth,
+        ca_file: own.ca_file.map(|path| base.join(path)).or(recorded.ca_file),
+        api_key: own.api_key,
+        ..recorded
+    };
+    Ok(Service::with(service, simulate, base))
 }
 
 /// The inbox that the campaign file names.

@@ -1,6 +1,9 @@
 //! The address of the receiver of deliveries, as a campaign names it: where the service sends word that a job has ended.
 
+use super::flags;
 use crate::error::Error;
+use clap::Args;
+use merge::Merge;
 use serde::Deserialize;
 use std::{
     net::IpAddr,
@@ -9,12 +12,16 @@ use std::{
 use url::{Host, Url};
 
 /// `[webhook]` of a campaign file.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebhookTable {
-    /// The public base URL of the receiver.
+    /// Public https URL of `rescreen listen`, where the service reports finished jobs; without it, rescreen only asks for
+    /// them
+    #[arg(id = "webhook_url", long = "webhook-url", value_name = "URL", help_heading = flags::SERVICE)]
     pub url: Option<String>,
     /// The file in which the receiver stores deliveries.
+    #[arg(skip)]
     pub inbox: Option<PathBuf>,
 }
 

@@ -51,7 +51,7 @@ struct Noticed {
 
 impl<'a> Caller<'a> {
     pub(super) fn new(client: &'a Client, throttle: &'a Throttle, service: &'a Service, clock: Clock) -> Caller<'a> {
-        let (auth, charge_pointer) = (service.auth, service.charge_pointer.as_deref());
+        let (auth, charge_pointer) = (service.settings.auth, service.settings.charge_pointer.as_deref());
         let noticed = Mutex::default();
         Caller { client, throttle, auth, clock, begun_us: clock.now_us(), charge_pointer, noticed }
     }

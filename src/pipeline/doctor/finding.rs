@@ -120,7 +120,7 @@ impl Diagnosis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{model::printable::is_printable, pipeline::campaign::file::parse};
+    use crate::{model::printable::is_printable, pipeline::campaign::parse};
 
     #[test]
     fn the_recommended_lines_are_a_campaign_file() {

@@ -76,14 +76,18 @@ impl Examination {
         findings.push(local::state_folder(self.service.state_folder.as_deref()));
         findings.push(local::disk(&self.out));
         findings.extend(self.ledger.as_deref().map(local::ledger));
-        let url =
-            self.service.url.clone().ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
+        let url = self
+            .service
+            .settings
+            .url
+            .clone()
+            .ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
         let api_key = self.service.api_key()?;
         let client = Client::new(&self.service.client_settings(url, api_key.clone())?)?;
         let (bucket, _) = bucket(&self.service, &api_key, Bucket::Full, self.clock);
         let throttle = Throttle::new(self.service.pace(), bucket);
         let caller = Caller::new(&client, &throttle, &self.service, self.clock);
-        let pointer = self.service.balance_pointer.as_deref();
+        let pointer = self.service.settings.balance_pointer.as_deref();
         let Some(auth) = account::examine(&caller, pointer, findings, recommended).await else {
             findings.extend(caller.findings());
             return Ok(diagnosis);
@@ -95,7 +99,7 @@ impl Examination {
                 declaration,
                 spelling: self.service.routes_of(name),
                 // If [service] auth is wrong, only a setting of the check itself counts.
-                auth: self.service.checks.get(name).and_then(|own| own.auth).unwrap_or(auth),
+                auth: self.service.settings.checks.get(name).and_then(|own| own.auth).unwrap_or(auth),
                 is_used: self.checks.contains(name),
             };
             let sample = checks::routes(&caller, &one, findings, recommended).await;

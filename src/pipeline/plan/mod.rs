@@ -148,7 +148,8 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
     }
     let planned = reading.as_ref().map(Reading::planned_by_check).transpose()?.unwrap_or_default();
     plan.money = Money::new(campaign, &sums.clone().unwrap_or_default(), &to_send, &planned);
-    (plan.duration, plan.slowest) = plan.money.duration(plan.tree.in_doubt, campaign.service.rate.per_minute);
+    (plan.duration, plan.slowest) =
+        plan.money.duration(plan.tree.in_doubt, campaign.service.settings.rate().per_minute);
     plan.oldest_doubt_us = reading.map(|reading| reading.oldest_doubt_us()).transpose()?.flatten();
     plan.known = sums;
     Ok(plan)

@@ -59,7 +59,7 @@ pub async fn see_account(campaign: &Campaign) -> AccountSeen {
     let read = service.api_key().and_then(|api_key| {
         let fingerprint = api_key.fingerprint();
         // As a run does, so that a mistake in the service settings is found.
-        let settings = service.url.clone().map(|url| service.client_settings(url, api_key)).transpose()?;
+        let settings = service.settings.url.clone().map(|url| service.client_settings(url, api_key)).transpose()?;
         settings.map(|settings| Client::new(&settings)).transpose()?;
         Ok(fingerprint)
     });

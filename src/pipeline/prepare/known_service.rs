@@ -54,14 +54,14 @@ fn digest_in(path: &Path) -> String {
 fn note_of(campaign: &Campaign, api_key: &ApiKey) -> Option<PathBuf> {
     let service = &campaign.service;
     let is_here = service.simulate || service.in_process.is_some();
-    let url = if is_here { SIMULATED_ORIGIN } else { service.url.as_deref()? };
+    let url = if is_here { SIMULATED_ORIGIN } else { service.settings.url.as_deref()? };
     let digest = fingerprint(b"rescreen service", &way(campaign, service, url, api_key));
     Some(service.state_folder.as_ref()?.join(format!("service-{digest}")))
 }
 
 /// Everything that decides where the API key is sent, and by which route.
 fn way(campaign: &Campaign, service: &Service, url: &str, api_key: &ApiKey) -> String {
-    let ca_file = service.ca_file.as_deref().map(absolute);
+    let ca_file = service.settings.ca_file.as_deref().map(absolute);
     let mut routes: Vec<String> = campaign
         .checks()
         .iter()
@@ -71,6 +71,9 @@ fn way(campaign: &Campaign, service: &Service, url: &str, api_key: &ApiKey) -> S
     let (key, url) = (api_key.fingerprint(), url.trim_end_matches('/'));
     let (routes, command) = (routes.join("\n"), command_of(campaign));
     // Empty where nothing is set, so that what earlier releases noted stays valid.
-    let own: String = service.checks.iter().map(|(name, one)| format!("{name} {one:?}\n")).collect();
-    format!("{key}\n{url}\n{:?}\n{:?}\n{ca_file:?}\n{routes}\n{own}{command:?}", service.auth, service.proxy)
+    let own: String = service.settings.checks.iter().map(|(name, one)| format!("{name} {one:?}\n")).collect();
+    format!(
+        "{key}\n{url}\n{:?}\n{:?}\n{ca_file:?}\n{routes}\n{own}{command:?}",
+        service.settings.auth, service.settings.proxy
+    )
 }

@@ -76,7 +76,7 @@ impl Prepared {
         compile_rules(&campaign)?;
         check_layouts(&campaign)?;
         let api_key = campaign.service.api_key()?;
-        if let Some(url) = &campaign.service.url {
+        if let Some(url) = &campaign.service.settings.url {
             // Validated first, so that a mistake in the service settings does not leave a ledger behind.
             Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
         }
@@ -273,7 +273,7 @@ fn paid_for(error: Error, campaign: &Campaign, ledger: &Ledger) -> Error {
 
 /// The limits of a check: those of the campaign file, else those of its declaration.
 fn limit_of(campaign: &Campaign, declaration: &Declaration) -> Limit {
-    let own = campaign.service.checks.get(&declaration.name).copied().unwrap_or_default();
+    let own = campaign.service.settings.checks.get(&declaration.name).copied().unwrap_or_default();
     let per_hour = own.per_hour.or(declaration.per_hour).filter(|_| !campaign.service.unlimited);
     Limit { per_hour, in_flight: own.in_flight.or(declaration.in_flight) }
 }
@@ -286,7 +286,7 @@ pub fn context(
     bucket: Bucket,
 ) -> Result<Arc<RunContext>, Error> {
     let nowhere = || Error::Config("the simulator was not started".to_owned());
-    let url = campaign.service.url.clone().ok_or_else(nowhere)?;
+    let url = campaign.service.settings.url.clone().ok_or_else(nowhere)?;
     let clock_watch = Arc::new(ClockWatch::new(campaign.clock, campaign.mode == Mode::Production));
     let watch = Arc::clone(&clock_watch);
     let reading = ledger.reading()?;

@@ -83,7 +83,7 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
         {
             return Ok(Break(Stop::OtherSide { simulated: reply.simulated }));
         }
-        let pointer = context.campaign.service.balance_pointer.as_deref();
+        let pointer = context.campaign.service.settings.balance_pointer.as_deref();
         match classify_balance(&exchange, pointer, context.clock.now(), &mut delays) {
             BalanceReply::Balance(balance) => {
                 let unexplained_fall = note(context, &exchange, balance.credits, before).await?;
@@ -184,14 +184,15 @@ fn classify_balance(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, 
 
 /// Reads the balance once without a ledger, for `rescreen plan` and `rescreen credits`.
 pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Credits, Error> {
-    let url = service.url.clone().ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
+    let url =
+        service.settings.url.clone().ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
     let api_key = service.api_key()?;
     let client = Client::new(&service.client_settings(url, api_key.clone())?)?;
     let (bucket, _) = bucket(service, &api_key, Bucket::Full, clock);
     let throttle = Throttle::new(service.pace(), bucket);
     let exchange = client.get(throttle.admit().await, Balance::PATH).await;
     let mut delays = Delays::new(0);
-    let pointer = service.balance_pointer.as_deref();
+    let pointer = service.settings.balance_pointer.as_deref();
     let stop = match classify_balance(&exchange, pointer, clock.now(), &mut delays) {
         BalanceReply::Balance(balance) => return Ok(balance.credits),
         BalanceReply::Stop(stop) => stop,

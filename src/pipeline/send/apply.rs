@@ -94,7 +94,7 @@ impl SendLoop {
             self.stops.extend(self.watch.is_not_the_service());
         }
         if attempted.is_outage() {
-            self.stops.extend(self.watch.unanswered(request, self.context.campaign.service.in_flight));
+            self.stops.extend(self.watch.unanswered(request, self.context.campaign.service.settings.in_flight()));
         }
         let is_first_job = !self.context.ledger.sums().jobs_known.contains(&one.check);
         if let Some(fault) = attempted.job_fault.as_ref().filter(|_| is_first_job) {

@@ -25,7 +25,7 @@ pub fn bucket(service: &Service, api_key: &ApiKey, private: Bucket, clock: Clock
     let Some(folder) = &service.state_folder else {
         return alone("neither XDG_STATE_HOME nor HOME names a folder".to_owned());
     };
-    match BucketFile::open(folder, &account(service.url.as_deref().unwrap_or_default(), api_key)) {
+    match BucketFile::open(folder, &account(service.settings.url.as_deref().unwrap_or_default(), api_key)) {
         Ok(file) => (Bucket::Shared(file, clock), None),
         Err(error) => alone(format!("{}: {error}", folder.display())),
     }

@@ -89,9 +89,12 @@ pub struct RunChannels {
     pub deadline: Option<Instant>,
 }
 
-/// The result of the send loop.
-pub struct SendEnd {
+/// What sending did in a run.
+#[derive(Debug, Clone, Default)]
+pub struct Sent {
+    /// Why the run stopped; empty if nothing was left to send.
     pub stops: Vec<Stop>,
+    /// The number of answers in this run.
     pub answered: u64,
     /// Requests in doubt that were sent under another API key. They remain in doubt.
     pub withheld: u64,
@@ -101,6 +104,11 @@ pub struct SendEnd {
     pub lasting_conflicts: LastingConflicts,
     /// How much more the balance fell than the run's own requests explain.
     pub unexplained: Credits,
+}
+
+/// The end of the send loop.
+pub struct SendEnd {
+    pub sent: Sent,
     /// A second interrupt came: requests that were in flight are in doubt.
     pub cut_short: bool,
     /// Signals that may still arrive while the run ends.
@@ -108,24 +116,15 @@ pub struct SendEnd {
 }
 
 impl SendEnd {
-    /// The result of a run that stopped before its first request.
-    pub fn nothing(stop: Stop, channels: RunChannels) -> SendEnd {
-        let unexplained = Credits::ZERO;
-        SendEnd {
-            stops: vec![stop],
-            answered: 0,
-            withheld: 0,
-            withheld_jobs: 0,
-            lasting_conflicts: LastingConflicts::default(),
-            unexplained,
-            cut_short: false,
-            signals: channels.signals,
-        }
+    /// The end of a run that sent nothing, with the reason if there is one.
+    pub fn nothing(stop: Option<Stop>, signals: mpsc::Receiver<Signal>) -> SendEnd {
+        let sent = Sent { stops: stop.into_iter().collect(), ..Sent::default() };
+        SendEnd { sent, cut_short: false, signals }
     }
 
     /// Handles a signal that comes after the last request.
     pub fn record_signal(&mut self, signal: Signal) {
-        self.cut_short |= record_signal(&mut self.stops, signal);
+        self.cut_short |= record_signal(&mut self.sent.stops, signal);
     }
 }
 

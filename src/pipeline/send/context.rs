@@ -70,8 +70,8 @@ impl RunContext {
             answer: &check.declaration.answer,
             job: check.declaration.job.as_ref(),
             cached_failure: check.declaration.cached_failure.as_ref(),
-            charge_pointer: service.charge_pointer.as_deref(),
-            remaining_pointer: service.remaining_pointer.as_deref(),
+            charge_pointer: service.settings.charge_pointer.as_deref(),
+            remaining_pointer: service.settings.remaining_pointer.as_deref(),
             price: check.price.max(check.job_hold),
         }
     }

@@ -45,7 +45,7 @@ use crate::{
 };
 use attempt::{AttemptEnd, attempt};
 use channels::record_signal;
-pub use channels::{Draining, Progress, RunChannels, SendEnd, Signal, Wait};
+pub use channels::{Draining, Progress, RunChannels, SendEnd, Sent, Signal, Wait};
 use context::{Candidate, RunContext};
 use earlier_stop::paused_checks;
 use follow::Following;
@@ -137,7 +137,7 @@ impl SendLoop {
             limits,
             spending: Spending::default(),
             proofs: Proofs::new(context.campaign.mode, context.ledger.sums().unexplained_since_us.is_some()),
-            schedule: Schedule::new(context.campaign.service.in_flight),
+            schedule: Schedule::new(context.campaign.service.settings.in_flight()),
             following,
             context,
             queue,
@@ -246,16 +246,15 @@ impl SendLoop {
         self.keep_stop().await?;
         self.report();
         self.channels.progress.send_modify(|progress| progress.is_publishing = true);
-        Ok(SendEnd {
+        let sent = Sent {
             stops: self.stops,
             answered: self.answered,
             withheld: self.withheld,
             withheld_jobs: self.following.withheld(&self.context)?,
             lasting_conflicts: self.lasting_conflicts,
             unexplained: self.proofs.unexplained(),
-            cut_short: self.cut_short,
-            signals: self.channels.signals,
-        })
+        };
+        Ok(SendEnd { sent, cut_short: self.cut_short, signals: self.channels.signals })
     }
 
     /// Plans the failures to retry. Reads the balance first, which shows whether they are proven uncharged.
@@ -272,7 +271,7 @@ impl SendLoop {
 
     fn may_send(&self) -> bool {
         let Some(next) = self.schedule.next() else { return false };
-        let all = self.context.campaign.service.in_flight;
+        let all = self.context.campaign.service.settings.in_flight();
         let room = if self.proofs.wants_alone(next) { self.spending.room(1) } else { self.spending.room(all) };
         self.stops.is_empty() && !self.needs_reading() && self.attempts_under_way.len() < room
     }
@@ -324,7 +323,7 @@ impl SendLoop {
         if [State::InDoubt, State::Repeating, State::Armed].iter().all(|doubt| sums.in_state(*doubt) == 0) {
             self.queue.answered();
         }
-        let wanted = self.context.campaign.service.in_flight;
+        let wanted = self.context.campaign.service.settings.in_flight();
         if self.stops.is_empty() && self.schedule.new.len() < wanted && self.schedule.postponed_count() < POSTPONED_MAX
         {
             let Schedule { new, sent_before, .. } = &mut self.schedule;

@@ -162,7 +162,7 @@ async fn booked(
     exchange: &Exchange,
     price: Credits,
 ) -> Result<Option<Credits>, Error> {
-    let stated = stated_charge(exchange, context.campaign.service.charge_pointer.as_deref(), price);
+    let stated = stated_charge(exchange, context.campaign.service.settings.charge_pointer.as_deref(), price);
     let Some(stated) = stated.filter(|_| !planted(Bug::UploadChargeIgnored)) else { return Ok(None) };
     let credits = stated.credits().unwrap_or(price);
     context.ledger.charged_beside(request, credits).await?;

@@ -48,9 +48,9 @@ async fn every_row_has_a_result_and_every_distinct_content_one_charge() {
 async fn running_a_complete_campaign_again_sends_nothing_and_says_so() {
     let mut world = World::new().rows(20);
     let first = world.run().await.exits(ExitCode::Complete).charged(20);
-    assert!(!first.report().was_complete && first.report().sums.completed_at_us.is_some());
+    assert!(!first.report().remarks.was_complete && first.report().sums.completed_at_us.is_some());
     let again = world.run().await.exits(ExitCode::Complete).charged(20).adds_up(true);
-    assert!(again.report().was_complete);
+    assert!(again.report().remarks.was_complete);
     assert_eq!(again.stats.requests, first.stats.requests, "not even the balance is read");
     assert_eq!(again.results(), first.results());
     assert_eq!(again.report().sums.completed_at_us, first.report().sums.completed_at_us);

@@ -32,7 +32,7 @@ fn renamed(declaration: &mut Declaration) {
 #[track_caller]
 fn is_refused(ran: Ran, part: &str) -> Ran {
     let ran = ran.exits(ExitCode::Usage);
-    let stops = &ran.report().stops;
+    let stops = &ran.report().sent.stops;
     assert!(stops.iter().any(|stop| matches!(stop, Stop::OtherBody { .. })), "{stops:?}");
     let lines = ran.report().reasons().join("\n");
     assert!(lines.contains(part) && lines.contains("--campaign NAME"), "{lines}");

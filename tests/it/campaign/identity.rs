@@ -33,7 +33,7 @@ async fn a_ledger_of_another_campaign_is_refused() {
 
 #[tokio::test]
 async fn a_ledger_of_another_mode_is_refused() {
-    let message = refused_after(|world| world.file.mode = Mode::Sandbox).await;
+    let message = refused_after(|world| world.file.mode = Some(Mode::Sandbox)).await;
     assert!(message.contains("mode `production`") && message.contains("`sandbox`"), "{message}");
 }
 

@@ -93,19 +93,19 @@ async fn a_changed_template_changes_no_key_of_an_ingested_row() {
 
 #[tokio::test]
 async fn with_a_row_limit_the_first_rows_are_read_and_the_rest_later() {
-    let mut world = World::new().rows(10).campaign(|file| file.limit_rows = Some(4));
+    let mut world = World::new().rows(10).campaign(|file| file.input.limit = Some(4));
     let some = world.run().await.exits(ExitCode::TimeIsUp).charged(4).counts(results(4));
     assert!(!some.manifest().complete, "the input was not read to its end");
-    let mut world = world.campaign(|file| file.limit_rows = None);
+    let mut world = world.campaign(|file| file.input.limit = None);
     world.run().await.exits(ExitCode::Complete).charged(10).adds_up(true);
 }
 
 #[tokio::test]
 async fn an_input_of_another_length_than_expected_sends_nothing() {
-    let mut world = World::new().rows(10).campaign(|file| file.expect_rows = Some((11, 20)));
+    let mut world = World::new().rows(10).campaign(|file| file.input.expect_rows = Some((11, 20)));
     let ran = world.run().await.exits(ExitCode::Guard).charged(0).counts(results(0).pending(10));
     assert_eq!(ran.posts(), 0);
-    let mut world = world.campaign(|file| file.expect_rows = Some((10, 10)));
+    let mut world = world.campaign(|file| file.input.expect_rows = Some((10, 10)));
     world.run().await.exits(ExitCode::Complete).charged(10);
 }
 

@@ -86,7 +86,7 @@ async fn intercepted(
 
 /// The run failed no row and said that the service did not reply. Without the page, the same command completes it.
 async fn finishes_later(mut world: World, ran: Ran, rows: usize, answered: u64, what: &str) {
-    let stops = format!("{:?}", ran.report().stops);
+    let stops = format!("{:?}", ran.report().sent.stops);
     assert_eq!(ran.report().exit_code, ExitCode::Service, "{what}: {stops}");
     assert!(!ran.report().lines().join("\n").contains("Vexford"), "{what}: {stops}");
     let ran = ran.in_state(State::Failed, 0).in_state(State::Answered, answered);
@@ -123,7 +123,7 @@ async fn a_page_for_every_message_of_one_campaign_fails_no_row_in_sandbox_either
         world.paused().stands_between(move |_, _| Some(reply(status, body)));
         let ran = world.run().await.in_state(State::Failed, 0);
         let code = ran.report().exit_code;
-        assert_eq!(code, ExitCode::Service, "HTTP {status} {body}: {:?}", ran.report().stops);
+        assert_eq!(code, ExitCode::Service, "HTTP {status} {body}: {:?}", ran.report().sent.stops);
         world.paused().works_again();
         world.run().await.exits(ExitCode::Complete).counts(results(2));
     }
@@ -209,7 +209,7 @@ async fn pages_for_some_rows_do_not_keep_new_rows_from_being_sent() {
     world.run().await.exits(ExitCode::Service).in_state(State::Answered, 23);
     world.append("book.csv", &people(31..=35));
     let ran = world.run().await.exits(ExitCode::Service).in_state(State::Answered, 28);
-    assert!(!ran.report().stops.contains(&Stop::NewWait), "{:?}", ran.report().stops);
+    assert!(!ran.report().sent.stops.contains(&Stop::NewWait), "{:?}", ran.report().sent.stops);
 }
 
 /// The reply to the request of row 4.

@@ -36,7 +36,7 @@ fn two_checks(rows: usize) -> World {
         file.checks.push(media);
         file.budget.prices.insert("adverse-media".to_owned(), Credits(1));
     });
-    world.campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (600, 1_200))
+    world.campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (Some(600), Some(1_200)))
 }
 
 /// The answers of a check after a run of a minute in which the service limits the other one.
@@ -60,7 +60,7 @@ async fn a_check_with_a_limit_of_its_own_does_not_take_the_rate_of_another() {
             ran.report().exit_code == ExitCode::Service,
             retry_after == Some("3600"),
             "{:?}",
-            ran.report().stops
+            ran.report().sent.stops
         );
         world.paused().works_again();
         tokio::time::sleep(Duration::from_secs(3_700)).await;
@@ -121,8 +121,8 @@ async fn a_limit_of_all_checks_pauses_all() {
 
 #[tokio::test(start_paused = true)]
 async fn more_rows_of_a_limited_check_than_can_wait_are_left_for_a_later_run() {
-    let mut world =
-        two_checks(1_200).campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (60_000, 90_000));
+    let mut world = two_checks(1_200)
+        .campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (Some(60_000), Some(90_000)));
     world.paused().stands_between(|path, _| path.ends_with("/adverse-media").then(|| refusal(429, Some("30"))));
     let ran = world.run().await.exits(ExitCode::Service);
     assert_eq!(ran.results_of("aml-screening").len(), 1_200);
@@ -138,7 +138,7 @@ async fn rows_that_fail_for_ever_leave_most_of_the_time_to_the_others() {
     let mut world = World::new().rows(300).under_paused_time().service(|settings| {
         settings.latency = Duration::from_millis(50);
     });
-    world = world.campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (600, 600));
+    world = world.campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (Some(600), Some(600)));
     world.paused().stands_between(|_, sent| {
         let row: u32 = sent.split("\"P").nth(1)?.get(..5)?.parse().ok()?;
         (row % 20 < 3).then(|| refusal(500, None))

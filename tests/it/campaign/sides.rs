@@ -15,7 +15,7 @@ async fn confused(world: World, real_first: bool) -> World {
     let mut world = world.behind_a_proxy().rows(5);
     world.running_service().looks_real(real_first);
     let first = world.run().await.exits(ExitCode::Complete);
-    let expected = match (real_first, world.file.mode) {
+    let expected = match (real_first, world.file.mode()) {
         (false, _) => OutputMode::Simulated,
         (true, rescreen::model::Mode::Production) => OutputMode::Production,
         (true, rescreen::model::Mode::Sandbox) => OutputMode::Sandbox,

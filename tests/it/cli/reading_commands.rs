@@ -117,7 +117,7 @@ fn a_printed_declaration_loads_as_one_of_the_campaign_file() {
         assert!(overview.contains(&declaration.name));
         let printed = workspace.say(&["checks", &declaration.name, "--toml"]).exits(0).stdout;
         overview += &printed;
-        let campaign = rescreen::pipeline::campaign::file::parse(&printed).unwrap_or_else(|fault| panic!("{fault}"));
+        let campaign = rescreen::pipeline::campaign::parse(&printed).unwrap_or_else(|fault| panic!("{fault}"));
         assert_eq!(&campaign.declarations[0], declaration);
     }
     let own = workspace.say(&["checks", "aml-screening", "--toml"]).stdout;

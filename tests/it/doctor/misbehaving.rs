@@ -16,7 +16,7 @@ fn quick() -> rescreen::simulator::Settings {
 async fn only_sandbox_requests_are_sent_even_for_a_production_campaign() {
     let server = Server::before(quick(), |_| None);
     let diagnosis = diagnosed(&server.url, &[AML, "said-verification", "foreign-bank-account"], |file| {
-        file.mode = rescreen::model::Mode::Production;
+        file.mode = Some(rescreen::model::Mode::Production);
     });
     diagnosis.await;
     let posts = server.posts();
@@ -155,7 +155,7 @@ async fn odd_names_in_a_reply_break_neither_the_table_nor_the_lines() {
     let diagnosis = diagnosed(&server.url, &[AML], |_| {}).await;
     let shown = found(&diagnosis, "balance").1.to_owned() + &diagnosis.recommended.lines().concat();
     assert!(!shown.contains(['\n', '\u{1b}', '\u{202e}']), "{shown:?}");
-    let file = rescreen::pipeline::campaign::file::parse(&diagnosis.recommended.lines().join("\n")).unwrap();
+    let file = rescreen::pipeline::campaign::parse(&diagnosis.recommended.lines().join("\n")).unwrap();
     assert_eq!(file.service.balance_pointer.as_deref(), Some("/left\n\u{1b}[2J\" ' \u{202e}"));
 }
 

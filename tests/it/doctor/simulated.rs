@@ -4,7 +4,7 @@ use super::{Diagnosis, diagnosed, found};
 use crate::support::service::{Service, lifted};
 use rescreen::{
     model::ExitCode,
-    pipeline::{campaign::file::parse, doctor::Standing},
+    pipeline::{campaign::parse, doctor::Standing},
     simulator::{AuthAccepted, Dialect},
 };
 use std::time::Duration;
@@ -99,7 +99,7 @@ async fn every_built_in_check_is_examined_if_none_is_named() {
 async fn the_doctor_keeps_to_the_rate() {
     let service = Service::start(rescreen::simulator::Settings { per_minute: 60, per_minute_max: 120, ..quick() });
     let diagnosis = diagnosed(&service.url, &[AML], |file| {
-        (file.service.per_minute, file.service.per_minute_max) = (60, 120);
+        (file.service.per_minute, file.service.per_minute_max) = (Some(60), Some(120));
     });
     let diagnosis = diagnosis.await;
     assert_eq!(diagnosis.exit_code(), ExitCode::Complete, "{:#?}", diagnosis.findings);

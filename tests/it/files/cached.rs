@@ -120,5 +120,5 @@ async fn a_code_that_is_declared_later_settles_what_an_earlier_run_left() {
     let mut world = world.campaign(|file| file.declarations = vec![declaration]);
     let ran = world.run().await.exits(ExitCode::Failures);
     assert_eq!(ran.failure_codes(), [("cached_failure".to_owned(), 1)].into());
-    assert_eq!((keys(&door).len(), world.file.mode), (7, Mode::Production));
+    assert_eq!((keys(&door).len(), world.file.mode()), (7, Mode::Production));
 }

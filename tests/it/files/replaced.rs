@@ -62,11 +62,11 @@ async fn a_request_in_doubt_whose_file_was_replaced_stays_in_doubt() {
     put(&world, "s1.jpg", &jpeg(3, 300));
     let ran = world.run().await.exits(ExitCode::Doubt).counts(results(1).pending(1));
     assert!(
-        ran.report().stops.iter().any(|stop| matches!(stop, Stop::FilesChanged { .. })),
+        ran.report().sent.stops.iter().any(|stop| matches!(stop, Stop::FilesChanged { .. })),
         "{:?}",
-        ran.report().stops
+        ran.report().sent.stops
     );
-    let message = ran.report().stops[0].to_string();
+    let message = ran.report().sent.stops[0].to_string();
     for part in ["field `selfie_image_base64` of row 2 of book.csv (sha256:", "restore the files and run again"] {
         assert!(message.contains(part), "{message}");
     }

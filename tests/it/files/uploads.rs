@@ -130,9 +130,10 @@ async fn a_charge_for_an_upload_is_booked_and_stops_every_run_until_the_user_dec
             _ if seen.step == step => Act::Answer(status, said.clone()),
             _ => Act::Pass,
         });
-        let mut world = through(&door, &[&pdf(1, LARGE), &pdf(2, LARGE)]).campaign(|file| file.service.in_flight = 1);
+        let mut world =
+            through(&door, &[&pdf(1, LARGE), &pdf(2, LARGE)]).campaign(|file| file.service.in_flight = Some(1));
         let ran = world.run().await.exits(ExitCode::Budget);
-        let message = ran.report().stops.iter().map(ToString::to_string).collect::<String>();
+        let message = ran.report().sent.stops.iter().map(ToString::to_string).collect::<String>();
         assert!(message.contains(&format!("{booked} credits are booked")), "{step:?} {body}: {message}");
         assert_eq!(ran.report().sums.account.charged.0, booked, "{step:?} {body}");
         world.run().await.exits(ExitCode::Budget).stops_with(|stop| matches!(stop, Stop::Kept { .. }));
@@ -160,7 +161,7 @@ async fn an_odd_reply_to_one_upload_is_the_failure_of_one_row() {
     let door = odd(Some(LARGE + 1));
     let documents = [pdf(1, LARGE), pdf(2, LARGE + 1), pdf(3, LARGE), pdf(4, LARGE)];
     let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
-    let mut world = through(&door, &documents).campaign(|file| file.service.in_flight = 1);
+    let mut world = through(&door, &documents).campaign(|file| file.service.in_flight = Some(1));
     let ran = world.run().await.exits(ExitCode::Failures).counts(results(3).failures(1));
     assert_eq!((ran.failure_codes(), announced(&door, LARGE + 1)), ([("refused".to_owned(), 1)].into(), 3));
     let message = crate::support::tables::text(&ran.failures()[0], "message");
@@ -173,9 +174,9 @@ async fn odd_replies_to_several_uploads_in_a_row_stop_the_check() {
     let door = odd(None);
     let documents: Vec<Vec<u8>> = (0..8).map(|number| pdf(number, LARGE)).collect();
     let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
-    let mut world = through(&door, &documents).campaign(|file| file.service.in_flight = 1);
+    let mut world = through(&door, &documents).campaign(|file| file.service.in_flight = Some(1));
     let ran = world.run().await.exits(ExitCode::Service).counts(results(0).pending(8));
-    assert!(ran.report().stops.iter().any(|stop| matches!(stop, Stop::UploadUnusable { .. })));
+    assert!(ran.report().sent.stops.iter().any(|stop| matches!(stop, Stop::UploadUnusable { .. })));
     assert!((3..=8).contains(&announced(&door, LARGE)), "{}", announced(&door, LARGE));
 }
 
@@ -207,7 +208,7 @@ async fn two_documents_never_share_a_reference() {
         Step::Put => Act::Answer(200, "{}".to_owned()),
         _ => Act::Pass,
     });
-    let mut world = through(&door, &[&pdf(1, LARGE), &pdf(2, LARGE)]).campaign(|file| file.service.in_flight = 1);
+    let mut world = through(&door, &[&pdf(1, LARGE), &pdf(2, LARGE)]).campaign(|file| file.service.in_flight = Some(1));
     let ran = world.run().await.exits(ExitCode::Failures);
     let failures = ran.failures().iter().map(|line| crate::support::tables::text(line, "message"));
     let found = failures.filter(|message| message.contains("the reference of another document")).count();
@@ -256,8 +257,8 @@ async fn a_reply_that_leads_elsewhere_is_not_followed() {
             _ => Act::Pass,
         });
         let ran = through(&door, &[&pdf(1, LARGE), &pdf(2, 500)]).run().await.exits(ExitCode::Service);
-        assert!(ran.report().stops.iter().any(|stop| matches!(stop, Stop::UploadUnusable { .. })), "{url}");
-        let message = ran.report().stops.iter().map(ToString::to_string).collect::<String>();
+        assert!(ran.report().sent.stops.iter().any(|stop| matches!(stop, Stop::UploadUnusable { .. })), "{url}");
+        let message = ran.report().sent.stops.iter().map(ToString::to_string).collect::<String>();
         assert!(message.contains(wanted), "{url}: {message}");
         assert_eq!(door.seen(Step::Put).len(), 0, "{url}");
         assert!(references(&door).iter().all(String::is_empty), "{url}: nothing names an upload");
@@ -307,7 +308,7 @@ async fn a_page_in_answer_to_a_step_proves_nothing_and_the_next_run_uploads_agai
             _ => Act::Pass,
         });
         let mut world = through(&door, &[&pdf(1, LARGE), &pdf(2, LARGE), &pdf(3, 500)])
-            .campaign(|file| file.service.in_flight = 1)
+            .campaign(|file| file.service.in_flight = Some(1))
             .may_lose_checks("an announcement is an attempt");
         let mut ran = world.run().await;
         for _ in 0..3 {

@@ -6,7 +6,7 @@ use rescreen::{
     mapping::{CheckUse, Mapped, Mapping, MappingOptions},
     model::{Mode, Position, Row, printable::is_printable, row::Values},
     pipeline::{
-        campaign::file::parse,
+        campaign::parse,
         init::{InitInput, InitOrder, propose},
     },
     source::SourceReader,

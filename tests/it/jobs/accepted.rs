@@ -41,8 +41,8 @@ async fn jobs_are_pending_with_their_id_keep_their_hold_and_are_not_sent_again()
 async fn a_charge_that_comes_when_a_job_is_done_is_explained_by_its_hold() {
     let mut world = world(BUSINESS, 130, 7).service(|settings| settings.job_time = Some(Duration::ZERO));
     let ran = world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 130);
-    assert!(ran.report().stops.is_empty(), "{:?}", ran.report().stops);
-    assert_eq!((held(&ran), ran.report().unexplained.0), ((910, 0), 0));
+    assert!(ran.report().sent.stops.is_empty(), "{:?}", ran.report().sent.stops);
+    assert_eq!((held(&ran), ran.report().sent.unexplained.0), ((910, 0), 0));
     assert!(ran.stats.credits_charged > 700 && ran.stats.credits_charged <= 910, "{:?}", ran.stats);
     assert_eq!(ran.stats.double_charges, 0);
 }
@@ -120,7 +120,7 @@ async fn a_real_time_check_that_becomes_a_job_holds_what_the_job_route_needs() {
     });
     let ran = world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 2);
     assert_eq!(held(&ran), (14, 0), "7 each, although the price is 6");
-    assert!(ran.report().stops.is_empty(), "{:?}", ran.report().stops);
+    assert!(ran.report().sent.stops.is_empty(), "{:?}", ran.report().sent.stops);
 }
 
 #[tokio::test]

@@ -95,7 +95,7 @@ async fn a_run_asks_for_due_jobs_once_and_does_not_wait_for_the_others() {
 #[tokio::test(start_paused = true)]
 async fn while_requests_wait_jobs_get_at_most_a_quarter_of_the_rate() {
     let mut world = takes(600, MINUTE).campaign(|file| {
-        (file.service.per_minute, file.service.per_minute_max) = (60, 120);
+        (file.service.per_minute, file.service.per_minute_max) = (Some(60), Some(120));
     });
     let ran = world.run_for(MINUTE * 8).await.exits(ExitCode::TimeIsUp);
     let (asked, posts) = (asked(&ran), ran.posts());

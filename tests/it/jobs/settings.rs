@@ -5,7 +5,7 @@ use rescreen::{
     catalogue::Spelling,
     client::Auth,
     model::{ExitCode, Stop},
-    pipeline::campaign::{check_settings::CheckSettings, file::parse},
+    pipeline::campaign::{check_settings::CheckSettings, parse},
     simulator::AuthAccepted,
 };
 

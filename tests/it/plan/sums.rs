@@ -7,7 +7,7 @@ use crate::{
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
 use rescreen::{
     model::Stop,
-    pipeline::{Campaign, PlanOptions, Tree, campaign::file::parse, plan},
+    pipeline::{Campaign, PlanOptions, Tree, campaign::parse, plan},
 };
 use std::{collections::BTreeSet, fs};
 

@@ -46,7 +46,7 @@ async fn number_plates_as_they_are_printed_are_sent() {
     let mut world = World::new().campaign(|file| {
         file.input.paths = vec![path];
         file.input.id = None;
-        file.mode = rescreen::model::Mode::Sandbox;
+        file.mode = Some(rescreen::model::Mode::Sandbox);
         let fields = [("registrationNumber".to_owned(), FieldSource::from("plate"))];
         file.checks = vec![CheckTable { fields: fields.into(), ..CheckTable::of("number-plate") }];
     });

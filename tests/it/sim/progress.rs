@@ -52,7 +52,7 @@ pub fn standing(ledger: Option<&Connection>) -> Standing {
 
 /// A run that ended normally, with requests that wait for nothing, has settled some or says why not.
 pub fn stalled(before: &Standing, after: &Standing, report: &RunReport) -> Option<String> {
-    let silent = report.stops.is_empty() && after.planned > 0 && after.settled == before.settled;
+    let silent = report.sent.stops.is_empty() && after.planned > 0 && after.settled == before.settled;
     silent.then(|| format!("I19: it settled nothing, left {} planned and named no stop", after.planned))
 }
 
@@ -107,7 +107,7 @@ pub fn miscounted(report: &RunReport, number: usize, life: &[Message], refused: 
     };
     let refused = refused.iter().filter(|one| one.life == number && one.submit).map(|one| one.key.as_str());
     let not_json = |one: &Message| matches!(one.reply, Some((200..300, _))) && !one.said.json;
-    report.stops.iter().find_map(|stop| {
+    report.sent.stops.iter().find_map(|stop| {
         let (said, found) = match stop {
             Stop::Conflict { count, .. } => (*count, keys(|one| matches!(one.reply, Some((409, _)))).len()),
             Stop::Unavailable { message } => {

@@ -20,7 +20,7 @@ use rescreen::{
     model::{ExitCode, Stop},
     pipeline::{
         Campaign, Prepared, Progress, RetryOrder, RunOptions, RunReport, Signal,
-        campaign::file::{CampaignFile, parse},
+        campaign::{file::CampaignFile, parse},
     },
     simulator::Simulator,
 };
@@ -195,19 +195,20 @@ impl Stage {
                 if code == ExitCode::Internal || refused {
                     self.audit.fault(format!("life {number} ended with {code:?} after {:?}", life.edit));
                 }
-                self.unanswered = report.stops.iter().any(|stop| matches!(stop, Stop::Unavailable { .. }));
-                self.apart = report.stops.iter().any(|stop| matches!(stop, Stop::ClockApart { .. }));
+                self.unanswered = report.sent.stops.iter().any(|stop| matches!(stop, Stop::Unavailable { .. }));
+                self.apart = report.sent.stops.iter().any(|stop| matches!(stop, Stop::ClockApart { .. }));
                 let refuses = |stop: &Stop| match stop {
                     Stop::CheckRefused { .. } => true,
                     Stop::NoCredits { balance, price } => balance >= price,
                     _ => false,
                 };
-                self.refused = !report.stops.is_empty() && report.stops.iter().all(refuses);
-                if self.script.charges_are_known() && report.stops.iter().any(|stop| matches!(stop, Stop::Price { .. }))
+                self.refused = !report.sent.stops.is_empty() && report.sent.stops.iter().all(refuses);
+                if self.script.charges_are_known()
+                    && report.sent.stops.iter().any(|stop| matches!(stop, Stop::Price { .. }))
                 {
                     self.audit.fault(format!(
                         "life {number}: I2: it stopped for a price that was never charged: {:?}",
-                        report.stops
+                        report.sent.stops
                     ));
                 }
                 let after = self.audit.standing();
@@ -231,7 +232,7 @@ impl Stage {
                         // Only rows that the service always redirects are left of a check, so nothing shows that it works.
                         || matches!(stop, Stop::Misrouted { check: Some(_), .. })
                 };
-                self.named = report.stops.iter().any(names);
+                self.named = report.sent.stops.iter().any(names);
                 let refused = self.wire.refused();
                 let held_up = held_up(&before, earlier, &refused, lately);
                 let seen = [miscounted(&report, number, lately, &refused), held_up, unread_again(&before, lately)];
@@ -243,11 +244,11 @@ impl Stage {
                     self.audit.fault(format!("life {number} sent {sent} requests after a stop that asks a person"));
                 }
                 if !same {
-                    let asks = report.stops.iter().any(asks_a_person);
+                    let asks = report.sent.stops.iter().any(asks_a_person);
                     self.asked = asks.then(|| self.settings(life));
                 }
                 let finished = matches!(code, ExitCode::Complete | ExitCode::Failures) || report.waits_for_jobs();
-                (finished, format!("{code:?} {:?}", report.stops))
+                (finished, format!("{code:?} {:?}", report.sent.stops))
             }
             End::Ended(Err(error)) => {
                 if !refused || error.exit_code() != ExitCode::Usage {

@@ -132,7 +132,7 @@ impl Ran {
 
     #[track_caller]
     pub fn stops_with(self, is_it: impl Fn(&Stop) -> bool) -> Ran {
-        assert!(self.report().stops.iter().any(is_it), "{:?}", self.report().stops);
+        assert!(self.report().sent.stops.iter().any(is_it), "{:?}", self.report().sent.stops);
         self
     }
 

@@ -19,10 +19,7 @@ use rescreen::{
     pipeline::{
         Campaign, CollectOptions, Collection, NamedService, Prepared, Progress, RetryOrder, RunOptions, RunReport,
         Signal,
-        campaign::{
-            check_settings::CheckSettings,
-            file::{CampaignFile, parse},
-        },
+        campaign::{check_settings::CheckSettings, file::CampaignFile, parse},
     },
     simulator::{Settings, Stats},
 };
@@ -123,7 +120,7 @@ impl World {
     }
 
     pub fn sandbox(self) -> World {
-        self.campaign(|file| file.mode = Mode::Sandbox)
+        self.campaign(|file| file.mode = Some(Mode::Sandbox))
     }
 
     pub fn max_credits(self, credits: u64) -> World {
@@ -136,7 +133,7 @@ impl World {
     }
 
     pub fn in_flight(self, count: usize) -> World {
-        self.campaign(|file| file.service.in_flight = count)
+        self.campaign(|file| file.service.in_flight = Some(count))
     }
 
     /// The check of the campaign, with a changed declaration.

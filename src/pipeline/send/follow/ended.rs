@@ -130,7 +130,8 @@ impl SendLoop {
             Some(429) => self.following.heard.anything = true,
             _ => {
                 self.following.heard.fault = Some(asked.message.clone());
-                self.stops.extend(self.watch.unanswered(job.request, self.context.campaign.service.in_flight));
+                self.stops
+                    .extend(self.watch.unanswered(job.request, self.context.campaign.service.settings.in_flight()));
             }
         }
         Ok(())

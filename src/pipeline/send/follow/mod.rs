@@ -82,7 +82,7 @@ impl Following {
             in_hand: HashSet::new(),
             under_way: JoinSet::new(),
             turns: Turns::default(),
-            in_flight: context.campaign.service.in_flight,
+            in_flight: context.campaign.service.settings.in_flight(),
             begun_us: context.clock.now_us(),
             sent_us: None,
             is_exhausted: false,
