@@ -220,6 +220,9 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
         proxy_auth: own.proxy_auth,
         ca_file: own.ca_file.map(|path| base.join(path)).or(recorded.ca_file),
         api_key: own.api_key,
+        // Not recorded, and not read either: others may have changed the ledger.
+        upload_hosts: Vec::new(),
+        body_bytes_max: None,
         ..recorded
     };
     Ok(Service::with(service, simulate, base))
@@ -311,5 +314,32 @@ fn no_guards() -> Guards {
         max_errors_explicit: true,
         max_unrecognised: Share::Percent(100.0),
         accept_failures: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Mode;
+    use serde_json::json;
+
+    #[test]
+    fn a_changed_ledger_adds_no_setting_that_is_not_recorded() {
+        let settings = serde_json::from_value(json!({
+            "auth": "x-api-key", "routes": "guide", "per_minute": 60, "per_minute_max": 120, "in_flight": 0,
+            "declarations": [], "prices": {}, "keep_balance": 0, "format": "parquet",
+            "url": "https://elsewhere.example", "upload_hosts": ["elsewhere.example"], "body_bytes_max": 1,
+            "api_key": { "command": ["elsewhere"] }, "proxy_auth": { "env": "elsewhere" }, "proxy_flag": "http://elsewhere",
+        }));
+        let identity = Identity {
+            campaign: "2026-11".to_owned(),
+            mode: Mode::Sandbox,
+            origin: "https://service.example".to_owned(),
+            moved_from: None,
+            key_secret: None,
+        };
+        let service = service_of(&identity, settings.unwrap(), None).unwrap();
+        assert!(!format!("{service:?}").contains("elsewhere"), "{service:?}");
+        assert_eq!((service.settings.body_bytes_max, service.settings.in_flight()), (None, 1));
     }
 }
