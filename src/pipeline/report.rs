@@ -103,13 +103,12 @@ impl RunReport {
     }
 
     /// The report of a run that a second interrupt ended before its outputs were published. It says only why.
-    pub(super) fn cut_short(campaign: &Campaign, sums: Arc<Sums>, sent: Sent, remarks: Remarks) -> RunReport {
+    pub(super) fn cut_short(campaign: &Campaign, sums: Arc<Sums>, stops: Vec<Stop>) -> RunReport {
         let signals = [Stop::Interrupted, Stop::Terminated];
-        let first = sent.stops.iter().find(|stop| signals.contains(stop));
+        let first = stops.iter().find(|stop| signals.contains(stop));
         let exit_code = first.map_or(ExitCode::Interrupted, Stop::exit_code);
-        let sent = Sent { stops: sent.stops, ..Sent::default() };
-        let remarks = Remarks { collected: remarks.collected, ..Remarks::default() };
-        RunReport { exit_code, ..RunReport::of(campaign, sums, sent, remarks) }
+        let sent = Sent { stops, ..Sent::default() };
+        RunReport { exit_code, limit_rows: None, ..RunReport::of(campaign, sums, sent, Remarks::default()) }
     }
 
     /// The exit code: of all that apply, the one with the highest rank.

@@ -266,7 +266,7 @@ pub async fn publish_and_report(
             .await?
     };
     let Some(manifest) = published else {
-        return Ok(RunReport::cut_short(campaign, ledger.sums(), end.sent, remarks));
+        return Ok(RunReport::cut_short(campaign, ledger.sums(), end.sent.stops));
     };
     ingested?;
     if manifest.complete {
