@@ -67,8 +67,7 @@ fn one(args: &ChecksArgs, declaration: &Declaration) -> Result<(), Error> {
     Ok(())
 }
 
-/// The header of a CSV file to fill in: a column that identifies the row, and one for each field. The names of fields are
-/// words joined by `_`, so no name is quoted.
+/// The header of a CSV file to fill in: a column that identifies the row, and one for each field. No name needs quotes.
 fn form(declaration: &Declaration) -> String {
     let (needed, other): (Vec<_>, Vec<_>) = declaration.fields.iter().partition(|field| field.required);
     let fields = needed.into_iter().chain(other).map(|field| field.name.as_str());

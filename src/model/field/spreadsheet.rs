@@ -39,7 +39,7 @@ const CELL_ERRORS: [&str; 19] = [
 ];
 
 /// The refusal of a text that a spreadsheet writes for a cell without a value: an error, or `####` for a number that is
-/// wider than its column. The message names the error, which is no personal data.
+/// wider than its column. The message repeats the error: it says nothing about a person.
 pub fn without_value(text: &str) -> Option<FieldRefusal> {
     let number = text.strip_prefix("Err:").filter(|number| number.len() == 3);
     if CELL_ERRORS.contains(&text) || number.is_some_and(|number| number.parse::<u16>().is_ok()) {

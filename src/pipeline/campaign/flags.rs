@@ -1,4 +1,4 @@
-//! How the flags of the settings stand in the help, and how they replace the values of the campaign file.
+//! The headings of the flags in the help, and how a flag replaces a value of the campaign file.
 
 pub const MAPPING: &str = "Checks and mapping";
 pub const BUDGET: &str = "Campaign and budget";

@@ -125,15 +125,17 @@ impl CheckPauses {
 
     /// Records a request that is sent.
     pub fn started(&self, check: &str, request: RequestId) {
-        if let Some(pause) = self.lock().by_check.get_mut(check).and_then(|of_check| of_check.pause.as_mut()) {
-            pause.probe = Some(request);
-        }
+        self.set_probe(check, |_| Some(request));
     }
 
     /// Records a request that has ended.
     pub fn ended(&self, check: &str, request: RequestId) {
+        self.set_probe(check, |probe| probe.filter(|probe| *probe != request));
+    }
+
+    fn set_probe(&self, check: &str, next: impl FnOnce(Option<RequestId>) -> Option<RequestId>) {
         if let Some(pause) = self.lock().by_check.get_mut(check).and_then(|of_check| of_check.pause.as_mut()) {
-            pause.probe = pause.probe.filter(|probe| *probe != request);
+            pause.probe = next(pause.probe);
         }
     }
 
