@@ -94,7 +94,7 @@ pub use runs::{RunBegun, RunEnd, RunRow, RunStamp};
 pub use seen_price::{SeenBy, SeenPrice};
 pub use settle::{Settled, Settlement};
 pub use sources::SourceView;
-pub use sums::{KeptStop, Sums};
+pub use sums::{CheckPause, KeptStop, Sums};
 pub use writer::{CommitMode, Committing, Ledger};
 
 /// The version of the schema. A ledger of version 6 or 7 gets the tables that later versions add when it is opened for

@@ -127,7 +127,7 @@ impl Book {
             remaining: None,
             before: self.account(),
             pause_until_us: None,
-            check_pause_until_us: None,
+            check_pause: None,
             not_before_us: None,
             server_offset_us: None,
         }

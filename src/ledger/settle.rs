@@ -2,7 +2,7 @@
 //! in flight when a process died are found here at the next start and become in doubt.
 
 use super::{
-    KeptStop, Ledger, LedgerError, SeenBy, SeenPrice,
+    CheckPause, KeptStop, Ledger, LedgerError, SeenBy, SeenPrice,
     answers::{self, AnswerRecord, Heard},
     arm::{digest, moved, request_row},
     ask_ends::asks_ended,
@@ -58,8 +58,8 @@ pub struct Settlement {
     pub before: Account,
     /// No request is sent before this time.
     pub pause_until_us: Option<i64>,
-    /// No request of its check is sent before this time.
-    pub check_pause_until_us: Option<i64>,
+    /// What the reply changes about the pause of its check.
+    pub check_pause: Option<CheckPause>,
     /// This request is not repeated before this time.
     pub not_before_us: Option<i64>,
     /// The service's clock minus ours, if the reply states the time.
@@ -267,11 +267,7 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
         store.conn.prepare_cached(sql)?.execute(params![row.id, settlement.not_before_us])?;
     }
     store.sums.pause(settlement.pause_until_us, settlement.now_us);
-    match settlement.check_pause_until_us {
-        Some(until_us) => drop(store.sums.paused_checks.insert(settlement.check.clone(), until_us)),
-        None if step.state == State::Answered => drop(store.sums.paused_checks.remove(&settlement.check)),
-        None => {}
-    }
+    store.sums.pause_check(&settlement.check, settlement.check_pause);
     store.sums.server_offset_us = settlement.server_offset_us.or(store.sums.server_offset_us);
     let charged = if let Hold::Charge(charge) = step.hold { charge } else { Credits::ZERO };
     let so_far = if let Hold::Raise(so_far) = step.hold { so_far } else { Credits::ZERO };

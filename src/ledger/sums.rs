@@ -98,6 +98,15 @@ pub struct KeptStop {
     pub at_us: i64,
 }
 
+/// A change of the pause of one check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckPause {
+    /// No request of the check is sent before this time, in microseconds since 1970.
+    Until(i64),
+    /// The check is not limited any more.
+    Over,
+}
+
 impl Sums {
     pub(super) fn check(&mut self, check_use: Option<i64>) -> &mut CheckSums {
         self.checks.entry(check_use.unwrap_or(UNREADABLE_ROWS)).or_default()
@@ -144,6 +153,15 @@ impl Sums {
         let future = self.paused_at_us.is_some_and(|at| at.saturating_sub(now_us) > APART_MAX_US);
         if until_us > self.paused_until_us || until_us.is_some() && future {
             (self.paused_until_us, self.paused_at_us) = (until_us, Some(now_us));
+        }
+    }
+
+    /// Keeps what a reply changes about the pause of a check.
+    pub(super) fn pause_check(&mut self, check: &str, change: Option<CheckPause>) {
+        match change {
+            Some(CheckPause::Until(until_us)) => drop(self.paused_checks.insert(check.to_owned(), until_us)),
+            Some(CheckPause::Over) => drop(self.paused_checks.remove(check)),
+            None => {}
         }
     }
 

@@ -11,7 +11,7 @@ use super::{peer::note_peer, refusal::refusal};
 use crate::{
     client::{Author, Classified, Exchange, PushBack, classify},
     error::Error,
-    ledger::{AnswerRecord, ArmOrder, NotArmed, Settled, Settlement},
+    ledger::{AnswerRecord, ArmOrder, CheckPause, NotArmed, Settled, Settlement},
     model::{
         Clock, Credits, Judgement, Permit, RequestId,
         budget::{Account, BudgetRefusal},
@@ -256,7 +256,7 @@ impl Sent {
             remaining: None,
             before: self.before,
             pause_until_us: None,
-            check_pause_until_us: None,
+            check_pause: None,
             not_before_us: None,
             server_offset_us: None,
         }
@@ -289,13 +289,20 @@ async fn settle(
     let mode_of_job = mode_of_job(&sent, &classified);
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     let judged = check.judge.judge_reply(&mut classified, &sent.body, sent.price, sent.attempt, now_us);
+    // Capped, because a wrong time from the service must not pause the campaign indefinitely.
+    let kept = |pause: Duration| micros(pause.min(PAUSE_KEPT_MAX));
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let waits = pause.map(|pause| context.check_pauses.refused(&sent.check, pause, PUSH_BACK_MAX));
-    let (of_all, of_check) = match waits {
+    let (of_all, mut of_check) = match waits {
         Some(Waits::All(pause)) => (Some(pause), None),
-        Some(Waits::Check(pause)) => (None, Some(pause)),
+        Some(Waits::Check(pause)) => (None, Some(CheckPause::Until(now_us.saturating_add(kept(pause))))),
         None => (None, None),
     };
+    let is_of_service =
+        classified.author == Author::Service && classified.http_status.is_some_and(|status| status < 500);
+    if is_of_service && classified.push_back.is_none() {
+        of_check = context.check_pauses.answered(&sent.check, sent.sent_at).then_some(CheckPause::Over);
+    }
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     context.latencies.record(latency_ms);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
@@ -319,10 +326,9 @@ async fn settle(
         unreadable,
         failure: classified.outcome.is_refusal().then(|| refusal(&classified)),
         remaining: classified.remaining,
-        // Capped, because a wrong time from the service must not pause the campaign indefinitely.
-        pause_until_us: of_all.map(|pause| now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX)))),
-        check_pause_until_us: of_check.map(|pause| now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX)))),
-        not_before_us: classified.repeat_after.map(|wait| now_us.saturating_add(micros(wait.min(PAUSE_KEPT_MAX)))),
+        pause_until_us: of_all.map(|pause| now_us.saturating_add(kept(pause))),
+        check_pause: of_check,
+        not_before_us: classified.repeat_after.map(|wait| now_us.saturating_add(kept(wait))),
         server_offset_us: classified.server_now_us.map(|server| server - now_us),
         ..sent.settlement(classified.outcome, &context.clock)
     };
@@ -349,11 +355,6 @@ async fn settle(
         state = settled.state.as_str(),
         "attempt"
     );
-    let is_of_service =
-        classified.author == Author::Service && classified.http_status.is_some_and(|status| status < 500);
-    if is_of_service && classified.push_back.is_none() {
-        context.check_pauses.answered(&sent.check, sent.sent_at);
-    }
     let code = classified.code.unwrap_or_default();
     let same_code = if code.is_empty() { "no code" } else { &code };
     let answered = judged.filter(|_| settled.state == State::Answered);

@@ -38,18 +38,12 @@ struct Pauses {
 #[derive(Debug, Default)]
 struct OfCheck {
     answers: u64,
-    /// It was refused, and nothing that was sent later was answered.
-    refused: Option<Refused>,
+    /// How many answers other checks had when it was first refused, if nothing that was sent later was answered.
+    refused: Option<u64>,
+    /// When its last refusal was heard.
+    last_refusal: Option<Instant>,
     /// Its pause, if the limit is that of this check alone.
     pause: Option<OwnPause>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Refused {
-    /// How many answers other checks had at its first refusal.
-    others: u64,
-    /// When its last refusal was heard.
-    last: Instant,
 }
 
 #[derive(Debug)]
@@ -65,16 +59,18 @@ impl CheckPauses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that the service did not refuse a request of the check for its rate. The check is not limited any more,
-    /// unless the request was already on the way when another one was refused.
-    pub fn answered(&self, check: &str, sent_at: Instant) {
+    /// Records that the service did not refuse a request of the check for its rate. Returns whether the check is not
+    /// limited any more. It still is if the request was already on the way when another one was refused.
+    pub fn answered(&self, check: &str, sent_at: Instant) -> bool {
         let mut pauses = self.lock();
         pauses.answers += 1;
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();
         of_check.answers += 1;
-        if of_check.refused.is_none_or(|refused| sent_at > refused.last) {
+        let is_over = of_check.last_refusal.is_none_or(|refusal| sent_at > refusal);
+        if is_over {
             (of_check.refused, of_check.pause) = (None, None);
         }
+        is_over
     }
 
     /// Takes over the rest of a pause that an earlier run began.
@@ -82,7 +78,7 @@ impl CheckPauses {
         let mut pauses = self.lock();
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();
         let now = Instant::now();
-        of_check.refused = Some(Refused { others: 0, last: now });
+        (of_check.refused, of_check.last_refusal) = (Some(0), Some(now));
         of_check.pause = Some(OwnPause { length: left, until: now + left, probe: None });
     }
 
@@ -95,9 +91,10 @@ impl CheckPauses {
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();
         let others = all - of_check.answers;
         let now = Instant::now();
-        let was_refused = of_check.refused.is_some_and(|refused| others > refused.others);
+        let was_refused = of_check.refused.is_some_and(|before| others > before);
         let is_its_own = is_alone && (was_refused || of_check.pause.is_some() || stated > wait_max && others > 0);
-        of_check.refused.get_or_insert(Refused { others, last: now }).last = now;
+        of_check.refused.get_or_insert(others);
+        of_check.last_refusal = Some(now);
         if !is_its_own {
             of_check.pause = None;
             return Waits::All(stated);
@@ -219,7 +216,7 @@ mod tests {
         pauses.answered("b", before);
         assert_eq!(pauses.refused("a", SECOND * 1_000, MOST), Waits::Check(SECOND * 1_000));
         tokio::time::advance(SECOND).await;
-        pauses.answered("a", before);
+        assert!(!pauses.answered("a", before));
         assert_eq!(pauses.wait("a"), Some(SECOND * 999));
         assert!(pauses.is_paused("a") && !pauses.is_paused("b"));
         tokio::time::advance(MOST * 2).await;
@@ -227,7 +224,17 @@ mod tests {
         pauses.started("a", RequestId(7));
         pauses.ended("a", RequestId(3));
         assert_eq!(pauses.wait("a"), Some(PROBED), "an older request ended, and not the probe");
-        pauses.answered("a", later(Instant::now()));
+        assert!(pauses.answered("a", later(Instant::now())));
         assert_eq!(pauses.wait("a"), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_check_that_is_not_sent_any_more_stays_paused_for_later_runs() {
+        let pauses = CheckPauses::default();
+        let before = Instant::now();
+        pauses.answered("b", before);
+        pauses.refused("a", SECOND * 1_000, MOST);
+        pauses.forget("a");
+        assert!(!pauses.answered("a", before));
     }
 }

@@ -109,6 +109,23 @@ async fn answers_that_were_on_the_way_do_not_end_the_pause_of_their_check() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_later_run_keeps_the_pause_of_a_check_whose_other_answers_came_after_the_refusal() {
+    let mut world = two_checks(20).in_flight(8).service(|settings| settings.latency = Duration::from_secs(3));
+    let sent = AtomicU32::new(0);
+    world.paused().stands_between(move |path, _| {
+        let is_third = path.ends_with("/adverse-media") && sent.fetch_add(1, Ordering::Relaxed) == 2;
+        is_third.then(|| refusal(429, Some("2000")))
+    });
+    let ran = world.run().await.exits(ExitCode::Service);
+    let answered = ran.results_of("adverse-media").len();
+    assert!(answered > 0);
+    let ran = world.run().await.exits(ExitCode::Service);
+    assert_eq!(ran.results_of("adverse-media").len(), answered, "sent before the time that the service stated");
+    tokio::time::sleep(Duration::from_secs(2_000)).await;
+    world.run().await.exits(ExitCode::Complete).charged(40);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_limit_of_all_checks_pauses_all() {
     let mut world = two_checks(20);
     world.paused().stands_between(|path, _| (!path.contains("credits")).then(|| refusal(429, Some("20"))));
