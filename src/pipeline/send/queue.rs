@@ -18,30 +18,60 @@ use std::{
     time::Duration,
 };
 
-/// The order in which requests that were sent before are served. Requests refused for credits or rate come after
-/// everything else, because a refusal that the service caches under a key could pause all other requests. Those in
-/// doubt come last, because their key must not change.
-const SENT_BEFORE: [SentBefore; 6] = [
+/// The order in which requests that were sent before are served, if their last answer was no refusal.
+const UNREFUSED: [SentBefore; 3] = [
     SentBefore { state: State::InDoubt, is_refused: false },
     SentBefore { state: State::Repeating, is_refused: false },
     SentBefore { state: State::Planned, is_refused: false },
+];
+
+/// Requests refused for credits or rate come after everything else, because a refusal that the service caches under a
+/// key could pause all other requests. Those in doubt come last, because their key must not change.
+const REFUSED: [SentBefore; 3] = [
     SentBefore { state: State::Planned, is_refused: true },
     SentBefore { state: State::InDoubt, is_refused: true },
     SentBefore { state: State::Repeating, is_refused: true },
 ];
 
+/// Requests of one kind, those not tried for the longest time first.
+#[derive(Clone, Copy)]
+struct Part {
+    sent: SentBefore,
+    /// The last attempt of the last request that was read.
+    after: u64,
+    /// Requests with a later last attempt are not of this part.
+    until: u64,
+}
+
+/// The requests that were sent before the attempt `last`, in the order in which they are served. Refused requests come
+/// last, but those that have waited longer than every other request come first. Otherwise they would never be sent again
+/// where each run stops at the others.
+fn parts(reading: &Reading, last: u64) -> Result<Vec<Part>, Error> {
+    let mut oldest = last;
+    for sent in UNREFUSED {
+        let head = reading.sent_before(sent, 0, oldest, 1)?;
+        oldest = head.first().map_or(oldest, |(attempt, ..)| *attempt);
+    }
+    let mut parts = Vec::new();
+    for sent in REFUSED {
+        if !reading.sent_before(sent, 0, oldest, 1)?.is_empty() {
+            parts.push(Part { sent, after: 0, until: oldest });
+        }
+    }
+    parts.extend(UNREFUSED.map(|sent| Part { sent, after: 0, until: last }));
+    parts.extend(REFUSED.map(|sent| Part { sent, after: oldest, until: last }));
+    Ok(parts)
+}
+
 /// Reads the ledger for the send loop.
 pub struct RequestQueue {
     reading: Reading,
-    /// The part of [`SENT_BEFORE`] that was not read to its end, each with the last attempt of the last request read from
-    /// it. Within each, the requests not tried for the longest time come first.
-    sent_before: Vec<(SentBefore, u64)>,
+    /// The requests that were sent before this run, without the parts that were read to their end. What this run sends
+    /// is not among them: no request may be in flight twice.
+    sent_before: Vec<Part>,
     /// The last new request that was read. New requests are read in ascending order.
     after_new: RequestId,
     dry: bool,
-    /// The number of the last attempt when the run began. What this run sends has a higher number, and is not read again:
-    /// no request may be in flight twice.
-    last_before: u64,
     /// Serve nothing before all rows are ingested.
     wait_for_rows: bool,
     /// Do not serve requests that are proven uncharged.
@@ -55,11 +85,13 @@ pub struct RequestQueue {
 impl RequestQueue {
     /// A queue of the requests of a run. Make it before anything is sent.
     pub fn new(reading: Reading, wait_for_rows: bool) -> Result<RequestQueue, Error> {
-        let skipped = usize::from(planted(Bug::DoubtNeverSent));
+        let mut sent_before = parts(&reading, reading.last_attempt()?)?;
+        if planted(Bug::DoubtNeverSent) {
+            sent_before.retain(|part| part.sent != UNREFUSED[0]);
+        }
         Ok(RequestQueue {
-            last_before: reading.last_attempt()?,
             reading,
-            sent_before: SENT_BEFORE.into_iter().skip(skipped).map(|sent| (sent, 0)).collect(),
+            sent_before,
             after_new: RequestId(0),
             dry: false,
             wait_for_rows,
@@ -122,23 +154,30 @@ impl RequestQueue {
         if self.wait_for_rows && !intake.done {
             return Ok(());
         }
-        self.fill_again(again, wanted, checks, self.doubts_first)?;
         while new.len() < wanted && !self.only_doubts && !self.doubts_first {
             let page = self.reading.new_requests(self.after_new, wanted)?;
             let Some((last, _)) = page.last() else { break };
             self.after_new = *last;
             new.extend(self.take(page, checks).map(|(request, name)| Candidate::new(request, name)));
         }
-        if new.is_empty() && (intake.done || self.only_doubts) {
-            self.fill_again(again, wanted, checks, true)?;
-            self.dry = !self.doubts_first && !self.has_sent_before();
+        let is_last = new.is_empty() && (intake.done || self.only_doubts);
+        if new.is_empty() && !is_last && !self.doubts_first && self.has_overdue() {
+            return Ok(());
         }
+        self.fill_again(again, wanted, checks, is_last || self.doubts_first)?;
+        self.dry = is_last && !self.doubts_first && !self.has_sent_before();
         Ok(())
     }
 
     /// Whether a kind of request that may be served now was not read to its end.
     fn has_sent_before(&self) -> bool {
-        self.sent_before.iter().any(|(sent, _)| self.may_serve(sent))
+        self.sent_before.iter().any(|part| self.may_serve(&part.sent))
+    }
+
+    /// Whether a refused request comes before all others that were sent before. It does so only where no new request is
+    /// left.
+    fn has_overdue(&self) -> bool {
+        self.sent_before.first().is_some_and(|part| part.sent.is_refused)
     }
 
     fn may_serve(&self, sent: &SentBefore) -> bool {
@@ -155,12 +194,12 @@ impl RequestQueue {
     ) -> Result<(), Error> {
         let is_next = |queue: &Self, sent: &SentBefore| queue.may_serve(sent) && (with_refused || !sent.is_refused);
         while again.len() < wanted
-            && let Some(at) = self.sent_before.iter().position(|(sent, _)| is_next(self, sent))
-            && let Some((sent, after)) = self.sent_before.get(at).copied()
+            && let Some(at) = self.sent_before.iter().position(|part| is_next(self, &part.sent))
+            && let Some(Part { sent, after, until }) = self.sent_before.get(at).copied()
         {
-            let page = self.reading.sent_before(sent, after, self.last_before, wanted)?;
+            let page = self.reading.sent_before(sent, after, until, wanted)?;
             match (page.last(), self.sent_before.get_mut(at)) {
-                (Some((last, ..)), Some(read)) => read.1 = *last,
+                (Some((last, ..)), Some(part)) => part.after = *last,
                 _ => drop(self.sent_before.remove(at)),
             }
             let is_doubt = sent.state != State::Planned;

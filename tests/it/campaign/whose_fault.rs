@@ -157,3 +157,21 @@ async fn a_few_last_rows_that_are_refused_do_not_keep_a_campaign_open() {
         ran.exits(ExitCode::Failures).counts(results(3).failures(2));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_request_is_sent_again_though_every_run_stops_at_the_others() {
+    let mut world = World::new().rows(6).in_flight(6).under_paused_time();
+    world.paused().loses_answers();
+    world.run_for(Duration::from_secs(1)).await.in_state(State::InDoubt, 6);
+    let of_the_sixth = |body: &str| body.contains("P00006");
+    world.paused().works_again();
+    world.paused().stands_between(move |path, body| {
+        (path != "/my_credits").then(|| if of_the_sixth(body) { reply(429, "") } else { reply(503, "") })
+    });
+    world.run().await.in_state(State::InDoubt, 6);
+    world
+        .paused()
+        .stands_between(move |path, body| (path != "/my_credits" && !of_the_sixth(body)).then(|| reply(301, "")));
+    world.run().await.stops_with(|stop| matches!(stop, Stop::Misrouted { .. }));
+    world.run().await.in_state(State::Answered, 1);
+}
