@@ -64,11 +64,21 @@ impl Afterwards {
         let totals = report.manifest.iter().flat_map(|manifest| &manifest.totals);
         let results: u64 = totals.map(|totals| totals.results).sum();
         if results > 0 {
+            let out = report.out.display().to_string();
+            let show = [program(), "show".to_owned(), out.clone()];
+            lines.push(format!("its results: {}", quoted(&show)));
+            let export = [program(), "export".to_owned(), out, "--to".to_owned(), "results.xlsx".to_owned()];
+            lines.push(format!("as a workbook: {}", quoted(&export)));
             lines.push(format!("in DuckDB: {}", query(&report.out, self.format)));
         }
-        // If most asks of a rehearsal fail, the mapping should be fixed before a real run.
-        if report.rehearsal && !report.remarks.collected && results > report.failures() {
-            lines.push(self.real_run());
+        if report.rehearsal && !report.remarks.collected {
+            lines.push(if results > report.failures() {
+                self.real_run()
+            } else {
+                "before the real run, correct the list or its mapping, because most asks failed; then rehearse again \
+                 with another --campaign"
+                    .to_owned()
+            });
         }
         lines
     }

@@ -91,7 +91,17 @@ impl CampaignArgs {
             None => campaign_file_here()?.map_or((None, None), |file| (Some(PathBuf::from(CAMPAIGN_FILE)), Some(file))),
         };
         let base = path.as_ref().and_then(|path| path.parent()).unwrap_or(Path::new("")).to_owned();
-        let mut file = file.unwrap_or_default();
+        Ok((self.merged(file.unwrap_or_default(), &base)?, base))
+    }
+
+    /// The campaign file that a command with these flags reads.
+    pub fn file_in_use(&self) -> Option<&Path> {
+        let here = Path::new(CAMPAIGN_FILE);
+        self.config.as_deref().or_else(|| here.is_file().then_some(here))
+    }
+
+    /// A campaign file with the flags merged in. The paths of the result are relative to `base`.
+    pub fn merged(&self, mut file: CampaignFile, base: &Path) -> Result<CampaignFile, Error> {
         // Paths on the command line are relative to the working folder, those in the file to the file.
         let here = |path: &PathBuf| {
             if base.as_os_str().is_empty() || path.as_os_str() == "-" {
@@ -125,7 +135,7 @@ impl CampaignArgs {
                 .map_err(|_| Error::Config(format!("--price {price}: expected a whole number of credits after `=`")))?;
             file.budget.prices.insert(check.to_owned(), credits);
         }
-        Ok((file, base))
+        Ok(file)
     }
 
     fn rehearse(&self, file: &mut CampaignFile) {

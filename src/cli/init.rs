@@ -58,6 +58,11 @@ pub struct InitArgs {
 
 pub fn init(args: &InitArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
     let to_stdout = args.output.as_os_str() == "-";
+    let order = args.order()?;
+    if order.checks.is_empty() {
+        return args.list(&fitting_checks(&order)?);
+    }
+    let proposal = propose(&order)?;
     if !to_stdout && !args.force && fs::symlink_metadata(&args.output).is_ok() {
         return Err(Error::Config(format!(
             "{} exists and is not overwritten; write another file with --output FILE, print it with --output -, or \
@@ -65,15 +70,10 @@ pub fn init(args: &InitArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
             args.output.display()
         )));
     }
-    let order = args.order()?;
-    if order.checks.is_empty() {
-        return args.list(&fitting_checks(&order)?);
-    }
-    let proposal = propose(&order)?;
     if to_stdout {
         lines_to_stdout(proposal.text.trim_end());
     } else {
-        write(&args.output, &proposal.text, args.force)?;
+        write(&args.output, "--output", &proposal.text, args.force)?;
     }
     args.say(&proposal, to_stdout, output);
     Ok(ExitCode::Complete)
@@ -94,7 +94,8 @@ impl InitArgs {
             let (target, constant) = split(set, "--set", "FIELD=CONSTANT")?;
             feed(&mut file, "--set", target, FieldSource::Constant(constant.into()))?;
         }
-        Ok(InitOrder { inputs, checks: file.checks, sheet: self.sheet.clone(), has_no_header: self.no_header })
+        let folder = self.output.parent().map(Path::to_owned).unwrap_or_default();
+        Ok(InitOrder { inputs, checks: file.checks, sheet: self.sheet.clone(), has_no_header: self.no_header, folder })
     }
 
     /// An input as the campaign file names it: relative to that file.
@@ -271,18 +272,18 @@ fn shown(line: &ProposalLine) -> Vec<String> {
     first.into_iter().chain(paragraph("    ", 4, &line.why)).collect()
 }
 
-/// Writes the file at once or not at all.
-fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
+/// Writes a campaign file, named by `flag`, at once or not at all.
+pub(super) fn write(path: &Path, flag: &str, text: &str, force: bool) -> Result<(), Error> {
     let failed = |error: std::io::Error| {
         Error::Config(format!(
-            "{}: {error}; check the folder and its permissions, or name another file with --output",
+            "{}: {error}; check the folder and its permissions, or name another file with {flag}",
             path.display()
         ))
     };
     let folder = files::folder_of(path);
     if !folder.is_dir() {
         return Err(Error::Config(format!(
-            "{}: expected the folder {}, found none; make it, or name another file with --output",
+            "{}: expected the folder {}, found none; make it, or name another file with {flag}",
             path.display(),
             folder.display()
         )));

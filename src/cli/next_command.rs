@@ -31,24 +31,22 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
                 let needed = report.credits_needed().unwrap_or_default();
                 set(&mut words, "--max-credits", &needed.to_string());
             }
-            Stop::Price { check, stated, .. } => {
-                forget_price(&mut words, check);
-                words.push("--price".to_owned());
-                words.push(format!("{check}={stated}"));
+            stop => {
+                if let Some((flag, value)) = stop.remedy() {
+                    forget_value(&mut words, &flag, &value);
+                    words.extend([flag, value]);
+                }
             }
-            Stop::Kept { .. } if !words.iter().any(|word| word == "--continue-anyway") => {
-                words.push("--continue-anyway".to_owned());
-            }
-            _ => {}
         }
     }
     quoted(&words)
 }
 
-/// The same command line, without the flags that apply once: from now on there is a known ledger, and it has the
-/// corrections.
+/// The same command line, without the flags that apply once: from now on there is a known ledger, it has the
+/// corrections, and a stop after this run is another one, which the user has not seen.
 pub fn again(words: &[String]) -> Vec<String> {
-    let applies = |word: &&String| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str());
+    let applies =
+        |word: &&String| !["--new-ledger", "--accept-older-ledger", "--continue-anyway"].contains(&word.as_str());
     let mut words: Vec<String> = words.iter().filter(applies).cloned().collect();
     forget(&mut words, "--corrections");
     forget(&mut words, "--service-moved-from");
@@ -63,11 +61,13 @@ fn config_of(words: &[String]) -> Option<String> {
     named.or_else(|| after.map(|pair| pair[1].clone())).or_else(|| is_here.then(|| CAMPAIGN_FILE.to_owned()))
 }
 
-/// Removes the `--price` of a check, in either spelling.
-fn forget_price(words: &mut Vec<String>, check: &str) {
-    let of_check = |price: &str| price.strip_prefix(check).is_some_and(|rest| rest.starts_with('='));
-    words.retain(|word| !word.strip_prefix("--price=").is_some_and(of_check));
-    while let Some(at) = words.windows(2).position(|pair| pair[0] == "--price" && of_check(&pair[1])) {
+/// Removes a flag with a value for the same name as `NAME=VALUE`, in either spelling.
+fn forget_value(words: &mut Vec<String>, flag: &str, value: &str) {
+    let name = value.split_once('=').map_or(value, |(name, _)| name);
+    let is_same = |value: &str| value.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
+    let is_one_word = |word: &str| word.strip_prefix(flag).and_then(|rest| rest.strip_prefix('=')).is_some_and(is_same);
+    words.retain(|word| !is_one_word(word));
+    while let Some(at) = words.windows(2).position(|pair| pair[0] == flag && is_same(&pair[1])) {
         words.drain(at..at + 2);
     }
 }
@@ -130,7 +130,7 @@ mod tests {
     fn removing_a_price_removes_its_flag_and_keeps_the_other_prices() {
         let mut words: Vec<String> =
             ["--price", "a=1", "--price=a=2", "--price", "b=3", "-y", "a=4"].map(str::to_owned).into();
-        forget_price(&mut words, "a");
+        forget_value(&mut words, "--price", "a=5");
         assert_eq!(words, ["--price", "b=3", "-y", "a=4"]);
     }
 

@@ -220,12 +220,14 @@ fn confirm(campaign: &Campaign) -> Result<(), Error> {
             "a production run needs confirmation, and there is no terminal to ask on; add --yes".to_owned(),
         ));
     }
-    question(&format!("This may cost up to {limit} credits. Type that number to continue: "));
+    question(&format!("This may cost up to its limit, {limit} credits. Type {limit} to continue: "));
     let mut typed = String::new();
     let read = std::io::stdin().lock().read_line(&mut typed);
     match read {
         Ok(_) if typed.trim().replace([',', ' '], "") == limit.to_string() => Ok(()),
-        _ => Err(Error::Config("the amount was not confirmed; nothing was sent".to_owned())),
+        _ => Err(Error::Config(format!(
+            "expected {limit}, the limit in credits, found another answer; nothing was sent"
+        ))),
     }
 }
 

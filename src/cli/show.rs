@@ -6,12 +6,15 @@ use super::{
     colour::Ink,
     json,
     output::{escaped_to_stdout, to_stderr},
+    program::program,
     table::{self, Cell},
 };
 use clap::Args;
 use rescreen::{
     Error,
-    model::{ExitCode, FailureCode, Verdict, clock::local_time, nearest::hint, printable::printable},
+    model::{
+        ExitCode, FailureCode, Verdict, clock::local_time, nearest::hint, printable::printable, shell_words::quoted,
+    },
     pipeline::{
         show::{RowFilter, SeenEnd, SeenRow, SeenRows, first_rows, rows_of_subject},
         wording::{counted, grouped},
@@ -19,7 +22,7 @@ use rescreen::{
     sink::{Manifest, PublishedFolder, TableCell},
 };
 use serde_json::{Map, Value};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct ShowArgs {
@@ -167,6 +170,13 @@ fn of_subject(args: &ShowArgs, subject: &str, paths: &[PathBuf]) -> Result<ExitC
     };
     let mut rows = rows_of_subject(&folders, subject)?;
     if rows.is_empty() {
+        // The name of a campaign that has published nothing yet is not a subject.
+        if let Ok(chosen) = chosen::one("show", Some(Path::new(subject)), None) {
+            return Err(Error::Config(format!(
+                "campaign {subject} has published no results yet; its state: {}",
+                quoted(&[program(), "status".to_owned(), chosen.place.display().to_string()])
+            )));
+        }
         // The argument may be a person's number, so it is not repeated.
         return Err(Error::Config(format!(
             "expected an output folder, the name of a campaign or a subject: no folder and no campaign has this name, and \

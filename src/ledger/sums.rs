@@ -96,6 +96,9 @@ pub struct KeptStop {
     pub settings: String,
     /// When it happened, in microseconds since 1970.
     pub at_us: i64,
+    /// The flag that removes the cause, with its value, where one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<(String, String)>,
 }
 
 /// A change of the pause of one check.

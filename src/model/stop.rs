@@ -92,6 +92,8 @@ pub enum Stop {
         exit_code: ExitCode,
         message: String,
         at_us: i64,
+        /// The flag that removes the cause, with its value, where one does.
+        remedy: Option<(String, String)>,
     },
     BalanceUnreadable,
     /// `Retry-After` is longer than a run waits.
@@ -217,6 +219,15 @@ impl Stop {
                 | Stop::Conflict { .. }
                 | Stop::NewWait
         )
+    }
+
+    /// The flag that removes the cause, with its value. `None` if no flag alone does.
+    pub fn remedy(&self) -> Option<(String, String)> {
+        match self {
+            Stop::Price { check, stated, .. } => Some(("--price".to_owned(), format!("{check}={stated}"))),
+            Stop::Kept { remedy, .. } => remedy.clone(),
+            _ => None,
+        }
     }
 
     pub fn exit_code(&self) -> ExitCode {

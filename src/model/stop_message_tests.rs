@@ -46,7 +46,7 @@ fn all() -> Vec<Stop> {
         Stop::Conflict { count: 5, has_webhook: false },
         Stop::Conflict { count: 5, has_webhook: true },
         Stop::OtherMode { sent: "production".to_owned(), echoed: "sandbox".to_owned() },
-        Stop::Kept { exit_code: ExitCode::Budget, message: "the price rose".to_owned(), at_us: 0 },
+        Stop::Kept { exit_code: ExitCode::Budget, message: "the price rose".to_owned(), at_us: 0, remedy: None },
         Stop::BalanceUnreadable,
         Stop::PushedBack { until_us: 0 },
         Stop::CheckPaused { check: check(), until_us: Some(0) },

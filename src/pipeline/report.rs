@@ -12,7 +12,11 @@ use crate::{
     model::{Credits, ExitCode, FailureCode, Mode, Stop, state::State},
     sink::{Manifest, OutputMode},
 };
-use std::{collections::HashSet, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+    sync::Arc,
+};
 
 /// The result of a run.
 #[derive(Debug, Clone)]
@@ -32,6 +36,8 @@ pub struct RunReport {
     pub mode: Mode,
     /// The built-in simulator answers.
     pub rehearsal: bool,
+    /// The price table.
+    pub prices: BTreeMap<String, Credits>,
     /// When the oldest request in doubt was armed, in microseconds since 1970.
     pub oldest_doubt_us: Option<i64>,
     /// The shortest key lifetime of the campaign's checks.
@@ -81,6 +87,7 @@ impl RunReport {
             out: campaign.out.clone(),
             mode: campaign.mode,
             rehearsal: campaign.service.simulate,
+            prices: campaign.prices.clone(),
             oldest_doubt_us: None,
             key_life_hours: campaign.key_life_hours(),
             unrecognised: 0,
@@ -194,6 +201,7 @@ impl RunReport {
                 counted(self.sent.unexplained.0, "credit", "credits")
             ));
         }
+        lines.extend(self.dearer());
         lines.extend(self.remarks.completed.iter().cloned());
         lines.extend(self.stopped());
         lines.extend(self.failed());
@@ -232,6 +240,26 @@ impl RunReport {
             words.push("--include-in-doubt".to_owned());
         }
         Some(words)
+    }
+
+    /// The checks that cost more than the price table says, unless the run stopped for it. It does not for the result of
+    /// a job.
+    fn dearer(&self) -> Vec<String> {
+        let has_stopped = |check: &str| {
+            let mut stops = self.sent.stops.iter();
+            stops.any(|stop| matches!(stop, Stop::Price { check: stopped, .. } if stopped == check))
+        };
+        let dearer = self.prices.iter().map(|(check, table)| (check, *table, self.sums.price_to_hold(check, *table)));
+        let dearer = dearer.filter(|(check, table, seen)| seen > table && !has_stopped(check));
+        let line = |(check, table, seen): (&String, Credits, Credits)| {
+            format!(
+                "one `{check}` costs up to {}, but the price table says {}: correct it with --price {check}={seen}, or in \
+                 [budget] prices",
+                counted(seen.0, "credit", "credits"),
+                grouped(table.0),
+            )
+        };
+        dearer.map(line).collect()
     }
 
     /// Says that the answers are not real.

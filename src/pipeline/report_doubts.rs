@@ -1,6 +1,9 @@
 //! What the report of a run says about requests without an answer, and about answers that are judged differently.
 
-use super::{report::RunReport, wording::counted};
+use super::{
+    report::RunReport,
+    wording::{counted, in_quarantine, under_another_key},
+};
 use crate::model::{
     Stop,
     clock::{hours_us, local_time},
@@ -43,13 +46,7 @@ impl RunReport {
         let resolve = format!("rescreen resolve {} --list --include-in-doubt", self.out.display());
         lines.extend(self.sent.lasting_conflicts.lines(&resolve));
         if self.sent.withheld > 0 {
-            lines.push(format!(
-                "{} sent under another API key, and only that key's account can tell what was answered or \
-                 charged: run again with that API key before {until}. If it is lost, decide now with `rescreen resolve \
-                 {} --list --include-in-doubt`, or run again after that time and decide then",
-                counted(self.sent.withheld, "request in doubt was", "requests in doubt were"),
-                self.out.display()
-            ));
+            lines.push(under_another_key(self.sent.withheld, &until, &self.out));
         } else if open > 0 && !self.is_charged() {
             lines.push(format!(
                 "{} sent and {} no answer yet; running again before {until} settles this",
@@ -71,12 +68,7 @@ impl RunReport {
         lines.extend(self.job_lines());
         let quarantined = self.sums.in_state(State::Quarantined);
         if quarantined > 0 {
-            let risk = if self.is_charged() { "possibly charged, and sending again may charge again; " } else { "" };
-            lines.push(format!(
-                "{} in quarantine: {risk}decide with `rescreen resolve {} --list`",
-                counted(quarantined, "request is", "requests are"),
-                self.out.display()
-            ));
+            lines.push(in_quarantine(quarantined, self.is_charged(), &self.out));
         }
         lines
     }

@@ -35,9 +35,13 @@ impl RunReport {
             let next =
                 self.open_jobs.next_us.map(|at| format!("; the next one is asked for at {} or later", local_time(at)));
             lines.push(format!(
-                "{} in progress at the service as a job{}: a bank takes up to 48 hours, `rescreen collect` gets the \
+                "{}{}: a bank takes up to 48 hours, `rescreen collect` gets the \
                  results at no cost, and nothing is sent again{}",
-                counted(self.jobs(), "request is", "requests are"),
+                counted(
+                    self.jobs(),
+                    "request is in progress at the service as a job",
+                    "requests are in progress at the service as jobs"
+                ),
                 since.unwrap_or_default(),
                 next.unwrap_or_default(),
             ));

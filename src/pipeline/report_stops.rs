@@ -4,6 +4,7 @@ use super::{report::RunReport, wording::grouped};
 use crate::{
     ledger::FailuresByCode,
     model::{ExitCode, FailureCode, Stop, budget::BudgetRefusal},
+    sink::{FAILURES_CSV, Manifest},
 };
 use std::collections::BTreeMap;
 
@@ -33,7 +34,9 @@ impl RunReport {
         let is_all = self.exit_code == ExitCode::Failures;
         is_all.then(|| {
             let (failed, all) = (grouped(self.failures()), grouped(self.sums.asks + self.sums.unreadable));
-            let see = self.out.join("failures");
+            let has_csv = |manifest: &Manifest| manifest.files.iter().any(|file| file.path == FAILURES_CSV);
+            let see =
+                self.out.join(if self.manifest.as_ref().is_some_and(has_csv) { FAILURES_CSV } else { "failures" });
             format!("{failed} of {all} asks failed{}; see {}", self.codes(), see.display())
         })
     }

@@ -236,7 +236,7 @@ async fn book(collection: &Collection, job: &NamedJob, credits: Credits) {
         ledger.charged_beside(job.request, credits).await?;
         let (exit_code, message) = (ExitCode::Doubt as u8, charged_line(&job.id, credits));
         let at_us = collection.campaign.clock.now_us();
-        ledger.keep_stop(Some(KeptStop { exit_code, message, settings: String::new(), at_us })).await
+        ledger.keep_stop(Some(KeptStop { exit_code, message, settings: String::new(), at_us, remedy: None })).await
     };
     if let Err(error) = booked.await {
         tracing::warn!(

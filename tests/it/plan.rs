@@ -4,6 +4,7 @@
 mod as_json;
 mod exit_codes;
 mod failures;
+mod save;
 mod screens;
 mod sums;
 mod values;

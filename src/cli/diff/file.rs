@@ -44,10 +44,14 @@ impl ChangeFile {
             () if !folder.is_dir() => {
                 format!("expected a file in an existing folder, found no folder {}", folder.display())
             }
-            () => {
-                let format = format.unwrap_or_else(|| by_extension(path));
-                return Ok(ChangeFile(TableWriter::create(path, format, &schema())?));
-            }
+            () => match format.or_else(|| by_extension(path)) {
+                Some(format) => return Ok(ChangeFile(TableWriter::create(path, format, &schema())?)),
+                None => {
+                    "expected a name that ends in .parquet or .jsonl, or --format; for a CSV file or a workbook of \
+                         the new round, use rescreen export NEW --changed-since OLD"
+                        .to_owned()
+                }
+            },
         };
         Err(Error::Config(format!("--to {shown}: {refused}")))
     }
@@ -62,9 +66,12 @@ impl ChangeFile {
     }
 }
 
-fn by_extension(path: &Path) -> OutputFormat {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.and_then(|extension| extension.parse().ok()).unwrap_or(OutputFormat::Jsonl)
+/// The format that the ending of a name stands for. A name without an ending is JSON Lines.
+fn by_extension(path: &Path) -> Option<OutputFormat> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        None | Some("ndjson") => Some(OutputFormat::Jsonl),
+        Some(extension) => extension.parse().ok(),
+    }
 }
 
 fn schema() -> Schema {

@@ -39,7 +39,7 @@ pub struct DiffArgs {
     /// Write one row for each subject and check into a new file: all but the unchanged ones
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Format of the file: parquet or jsonl [default: by its extension, or jsonl]
+    /// Format of the file: parquet or jsonl [default: by the ending of its name]
     #[arg(long, value_name = "FORMAT", requires = "to")]
     format: Option<OutputFormat>,
     /// Write unchanged subjects into the file too

@@ -4,6 +4,7 @@
 mod as_json;
 mod next;
 pub mod paragraph;
+mod save;
 mod screen;
 mod shown;
 
@@ -17,6 +18,7 @@ use rescreen::{
     model::ExitCode,
     pipeline::{self, PlanOptions, outlook},
 };
+use save::Saved;
 use shown::Planned;
 use std::path::PathBuf;
 
@@ -30,6 +32,9 @@ pub struct PlanArgs {
     /// Write the rows that would fail to a new CSV file: their columns, then line, code and message
     #[arg(long, value_name = "FILE")]
     failures: Option<PathBuf>,
+    /// Write the settings of this command to a new campaign file, so that the next commands are short
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
     /// Show what the rows of FILE, an edited copy of failures.csv, would change
     #[arg(long, value_name = "FILE")]
     corrections: Option<PathBuf>,
@@ -39,6 +44,8 @@ pub struct PlanArgs {
 }
 
 pub async fn plan(args: PlanArgs) -> Result<ExitCode, Error> {
+    let saved =
+        args.save.as_deref().map(|path| Saved::new(path, &args.campaign, args.corrections.as_deref())).transpose()?;
     let mut campaign = args.campaign.campaign_to_plan()?;
     let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
     let options =
@@ -48,6 +55,7 @@ pub async fn plan(args: PlanArgs) -> Result<ExitCode, Error> {
     let mut plan = planned.map_err(Error::from)??;
     let seen = outlook::see_account(&campaign).await;
     drop(simulator);
+    saved.as_ref().map_or(Ok(()), Saved::write)?;
     let obstacles = outlook::obstacles(&campaign, &plan, &seen)?;
     let unread = if campaign.service.needs_program() { "not read" } else { "missing" };
     let key_hint = campaign.service.api_key().map_or_else(|_| unread.to_owned(), |key| key.hint());
@@ -57,7 +65,14 @@ pub async fn plan(args: PlanArgs) -> Result<ExitCode, Error> {
         seen: &seen,
         obstacles: &obstacles,
         failures: args.failures.map(|path| path.display().to_string()),
-        next: next::next(typed(), &plan, &seen, &obstacles),
+        next: next::next(
+            saved.as_ref().map_or_else(typed, |saved| saved.words.clone()),
+            &campaign.out,
+            &plan,
+            &seen,
+            &obstacles,
+        ),
+        can_save: saved.is_none() && args.campaign.file_in_use().is_none(),
     };
     if !args.json {
         head_lines(&campaign, &key_hint).iter().for_each(|line| headed_to_stdout(line));

@@ -1,10 +1,12 @@
 //! What to do after a plan: the command that continues, or what must be corrected before there is one.
 
-use crate::cli::next_command::set;
+use super::paragraph::paragraph;
+use crate::cli::{next_command::set, program::program};
 use rescreen::{
     model::{ExitCode, shell_words::quoted},
-    pipeline::{AccountSeen, Obstacle, Plan},
+    pipeline::{AccountSeen, Obstacle, Plan, outlook},
 };
+use std::path::Path;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,8 +21,35 @@ pub enum Next {
     Nothing,
 }
 
-/// Decides what to do next. `words` is the command line of the plan.
-pub fn next(words: Vec<String>, plan: &Plan, seen: &AccountSeen, obstacles: &[Obstacle]) -> Next {
+/// A command of more characters is long: it takes more than two lines of a usual screen.
+const LONG: usize = 160;
+
+impl Next {
+    /// The last lines of a plan. `can_save` says whether `--save` could write the settings to a campaign file.
+    pub fn lines(&self, can_save: bool) -> Vec<String> {
+        let (what, command) = match self {
+            Next::Run(command) => ("continue with", command),
+            Next::Rehearse(command) => ("to rehearse without an API key", command),
+            Next::PlanAgain(command) => ("then plan again", command),
+            Next::Nothing => return paragraph("", 2, "for a new round of checks, use another --campaign"),
+        };
+        let mut lines = vec![format!("{what}: {command}")];
+        if can_save && command.chars().count() > LONG {
+            lines.extend(paragraph(
+                "",
+                2,
+                "add --save rescreen.toml to this plan for a campaign file and a short command",
+            ));
+        }
+        lines
+    }
+}
+
+/// Decides what to do next. `words` is the command line of the plan, `out` the output folder.
+pub fn next(words: Vec<String>, out: &Path, plan: &Plan, seen: &AccountSeen, obstacles: &[Obstacle]) -> Next {
+    if plan.tree.quarantined > 0 && outlook::exit_code(obstacles) == ExitCode::Doubt {
+        return Next::Run(quoted(&[program(), "resolve".to_owned(), out.display().to_string(), "--list".to_owned()]));
+    }
     let run = || as_run(words.clone());
     let remedies: Option<Vec<_>> = obstacles.iter().map(|one| one.remedy.clone()).collect();
     match remedies {
@@ -49,7 +78,7 @@ pub fn next(words: Vec<String>, plan: &Plan, seen: &AccountSeen, obstacles: &[Ob
 
 /// The same command line for `run`, without the flags that only `plan` has.
 fn as_run(words: Vec<String>) -> Vec<String> {
-    const WITH_VALUE: [&str; 2] = ["--show", "--failures"];
+    const WITH_VALUE: [&str; 3] = ["--show", "--failures", "--save"];
     let mut run: Vec<String> = Vec::new();
     let mut words = words.into_iter();
     let mut is_plan = false;

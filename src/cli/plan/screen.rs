@@ -2,19 +2,13 @@
 //! counts.
 
 use super::{
-    next::Next,
     paragraph::{cut, cut_line, paragraph},
     shown::Planned,
 };
 use crate::cli::progress::humanize;
 use rescreen::{
     mapping::FieldFeed,
-    model::{
-        ExitCode, Mode,
-        clock::{hours_us, local_time},
-        field::tidy,
-        job_life,
-    },
+    model::{ExitCode, Mode, clock::local_time, field::tidy, job_life},
     pipeline::{
         CheckCost, ValueCounts, outlook,
         wording::{counted, grouped},
@@ -342,9 +336,13 @@ fn remarks(planned: &Planned<'_>) -> Vec<String> {
 /// Whether the keys of requests in doubt could expire before the run gets to them.
 fn doubt(planned: &Planned<'_>) -> Option<String> {
     let (campaign, in_doubt) = (planned.campaign, planned.plan.tree.in_doubt);
-    let oldest = planned.plan.oldest_doubt_us.filter(|_| in_doubt > 0)?;
-    let until = oldest.saturating_add(hours_us(campaign.key_life_hours().saturating_sub(2)));
-    let late = if campaign.clock.now_us() > until { "too late: they will be quarantined" } else { "they go first" };
+    let until = planned.plan.keys_until_us(campaign).filter(|_| in_doubt > 0)?;
+    let withheld = planned.seen.fingerprint().map_or(0, |api_key| planned.plan.withheld(api_key));
+    let late = match withheld {
+        _ if campaign.clock.now_us() > until => "too late: they will be quarantined".to_owned(),
+        0 => "they go first".to_owned(),
+        withheld => format!("{} of them only under the API key that sent them", grouped(withheld)),
+    };
     let requests = counted(in_doubt, "request", "requests");
     Some(format!("in doubt: {requests} to be settled before {}: {late}", local_time(until)))
 }
@@ -362,12 +360,7 @@ fn end(planned: &Planned<'_>) -> Vec<String> {
     if obstacles.iter().any(|one| one.exit_code != ExitCode::Failures) {
         lines.extend(obstacles.iter().flat_map(|one| paragraph("  - ", 4, &one.reason)));
     }
-    lines.extend(match &planned.next {
-        Next::Run(command) => vec![format!("continue with: {command}")],
-        Next::Rehearse(command) => vec![format!("to rehearse without an API key: {command}")],
-        Next::PlanAgain(command) => vec![format!("then plan again: {command}")],
-        Next::Nothing => paragraph("", 2, "for a new round of checks, use another --campaign"),
-    });
+    lines.extend(planned.next.lines(planned.can_save));
     lines
 }
 

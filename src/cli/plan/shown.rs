@@ -13,4 +13,6 @@ pub struct Planned<'a> {
     pub failures: Option<String>,
     /// The last line: what to do next.
     pub next: Next,
+    /// Whether `--save` could write the settings to a campaign file.
+    pub can_save: bool,
 }

@@ -15,7 +15,8 @@ impl std::fmt::Display for SaIdFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             SaIdFault::NotThirteenDigits { length } => {
-                write!(f, "expected an ID number of 13 digits, found {length} characters")
+                let characters = if *length == 1 { "character" } else { "characters" };
+                write!(f, "expected an ID number of 13 digits, found {length} {characters}")
             }
             SaIdFault::NotDigits => f.write_str("expected an ID number of digits only, found other characters"),
             SaIdFault::Date => {

@@ -12,11 +12,11 @@ use crate::{
 };
 use clap::Args;
 use merge::Merge;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// `rescreen.toml`.
-#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[derive(Args, Merge, Debug, Clone, Default, Serialize, Deserialize)]
 #[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct CampaignFile {
@@ -54,6 +54,7 @@ pub struct CampaignFile {
     pub checks: Vec<CheckTable>,
     #[arg(skip)]
     #[merge(skip)]
+    #[serde(skip_serializing)]
     pub keys: KeysTable,
     #[arg(skip)]
     #[merge(skip)]
@@ -97,7 +98,7 @@ impl CampaignFile {
 }
 
 /// `[budget]`.
-#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[derive(Args, Merge, Debug, Clone, Default, Serialize, Deserialize)]
 #[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetTable {
@@ -113,7 +114,7 @@ pub struct BudgetTable {
 }
 
 /// `[[check]]`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckTable {
     #[serde(rename = "use")]
@@ -139,7 +140,7 @@ impl CheckTable {
 }
 
 /// `[output]`.
-#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[derive(Args, Merge, Debug, Clone, Default, Serialize, Deserialize)]
 #[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct OutputTable {
@@ -174,7 +175,7 @@ pub struct KeysTable {
 }
 
 /// `[consent]`.
-#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[derive(Args, Merge, Debug, Clone, Default, Serialize, Deserialize)]
 #[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConsentTable {
@@ -185,14 +186,14 @@ pub struct ConsentTable {
 }
 
 /// `[ledger]`.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LedgerTable {
     pub path: Option<PathBuf>,
 }
 
 /// `[guards]`.
-#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[derive(Args, Merge, Debug, Clone, Default, Serialize, Deserialize)]
 #[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuardsTable {

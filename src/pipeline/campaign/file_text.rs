@@ -1,7 +1,9 @@
-//! Reads the text of a campaign file. Its messages name the line and the most similar key, and never repeat a value.
+//! Reads and writes the text of a campaign file. Its messages name the line and the most similar key, and never repeat a
+//! value.
 
 use super::{declaration_line::check_declarations, file::CampaignFile, secret::SECRET_EXPECTED};
 use crate::model::{nearest::hint, printable::printable};
+use toml::Value;
 
 // How many characters of the TOML parser's message, and of a key, an error quotes.
 const MESSAGE_CHARACTERS_MAX: usize = 500;
@@ -31,6 +33,43 @@ pub fn parse(text: &str) -> Result<CampaignFile, String> {
     let file: CampaignFile = file?;
     check_declarations(text, &file.declarations)?;
     Ok(file)
+}
+
+/// The text of a campaign file with everything that flags can set, without what is the default. Where secrets are, no
+/// flag says, so the text does not either.
+///
+/// # Errors
+/// A value that TOML cannot contain, such as a path that is not UTF-8.
+pub fn text(file: &CampaignFile) -> Result<String, String> {
+    let of = |file| toml::Table::try_from(file).map_err(|error| error.to_string());
+    let mut file = file.clone();
+    file.input.header = file.input.has_header();
+    let mut table = of(&file)?;
+    // The ledger records the rest of this table, and the URL apart.
+    if let (Some(url), Some(Value::Table(service))) = (&file.service.url, table.get_mut("service")) {
+        service.insert("url".to_owned(), Value::String(url.clone()));
+    }
+    let defaults = of(&CampaignFile::default())?;
+    leave_out(&mut table, &defaults);
+    toml::to_string(&table).map_err(|error| error.to_string())
+}
+
+/// Removes what is equal to the default, and what is empty.
+fn leave_out(table: &mut toml::Table, defaults: &toml::Table) {
+    table.retain(|key, value| {
+        let default = defaults.get(key);
+        match value {
+            Value::Table(inner) => {
+                leave_out(inner, default.and_then(Value::as_table).unwrap_or(&toml::Table::new()));
+                !inner.is_empty()
+            }
+            Value::Array(all) => {
+                all.iter_mut().filter_map(Value::as_table_mut).for_each(|one| leave_out(one, &toml::Table::new()));
+                !all.is_empty()
+            }
+            _ => Some(&*value) != default,
+        }
+    });
 }
 
 /// A message of the TOML parser without the value that it quotes.
@@ -168,5 +207,20 @@ mod tests {
         assert_eq!(file.budget.max_credits, Some(Credits(5000)));
         assert_eq!(file.service.api_key, Some(SecretSource::Env("RESCREEN_API_KEY".into())));
         assert_eq!(file.checks[0].fields.len(), 2);
+    }
+
+    #[test]
+    fn the_text_of_a_campaign_file_has_what_is_set_and_nothing_else() {
+        assert_eq!(text(&CampaignFile::default()).unwrap(), "");
+        let given = "mode = \"production\"\n\n[[check]]\nuse = \"aml-screening\"\n\n[check.fields]\nentity = { value = 0 }\n\n\
+                     [guards]\nmax_errors = 7\n\n[service]\nper_minute = 31\nurl = \"https://a\"\n";
+        let written = text(&parse(given).unwrap()).unwrap();
+        assert_eq!(text(&parse(&written).unwrap()).unwrap(), written);
+        for setting in
+            ["mode = \"production\"", "value = 0", "max_errors = 7", "per_minute = 31", "url = \"https://a\""]
+        {
+            assert!(written.contains(setting), "{setting}:\n{written}");
+        }
+        assert!(!written.contains("auth") && !written.contains("routes"), "{written}");
     }
 }

@@ -4,11 +4,11 @@ use super::flags;
 use crate::source::{Encoding, Format};
 use clap::Args;
 use merge::Merge;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// `[input]`.
-#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[derive(Args, Merge, Debug, Clone, Default, Serialize, Deserialize)]
 #[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputTable {

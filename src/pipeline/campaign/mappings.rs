@@ -139,7 +139,7 @@ fn counts(reading: &Reading, mappings: &[&RecordedMapping]) -> Result<Vec<(u64, 
     .collect()
 }
 
-/// The rows of each mapping, for the checks that had several.
+/// The rows of each mapping, for the checks whose rows were read with several.
 ///
 /// # Errors
 /// The ledger cannot be read.
@@ -151,9 +151,11 @@ pub fn totals(reading: &Reading) -> Result<Vec<MappingTotals>, Error> {
     }
     let mut totals = Vec::new();
     for (check, mappings) in by_check.into_iter().filter(|(_, mappings)| mappings.len() > 1) {
-        for (mapping, (rows, _)) in mappings.iter().zip(counts(reading, &mappings)?) {
+        let read = mappings.iter().zip(counts(reading, &mappings)?);
+        let read: Vec<_> = read.filter(|(_, (rows, _))| *rows > 0).collect();
+        for (mapping, (rows, _)) in read.iter().filter(|_| read.len() > 1) {
             let since = jiff::Timestamp::from_microsecond(mapping.since_us).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-            totals.push(MappingTotals { check: check.to_owned(), since: since.to_string(), rows });
+            totals.push(MappingTotals { check: check.to_owned(), since: since.to_string(), rows: *rows });
         }
     }
     Ok(totals)

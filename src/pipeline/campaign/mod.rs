@@ -43,7 +43,7 @@ use crate::{
 };
 use carried::Carried;
 use file::{CampaignFile, CheckTable, SecretSource, ServiceTable, Share};
-pub use file_text::parse;
+pub use file_text::{parse, text as campaign_text};
 use input::Input;
 use service::Service;
 use sha2::{Digest, Sha256};

@@ -1,6 +1,6 @@
 //! A part of a whole: a count or a percentage.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A count or a percentage: `20` or `"2.5%"`.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -16,6 +16,15 @@ impl Share {
         match self {
             Share::Count(most) => part > most,
             Share::Percent(percent) => part as f64 > whole as f64 * percent / 100.0,
+        }
+    }
+}
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Share::Count(count) => serializer.serialize_u64(*count),
+            Share::Percent(percent) => serializer.collect_str(&format_args!("{percent}%")),
         }
     }
 }

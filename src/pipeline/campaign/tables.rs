@@ -12,7 +12,7 @@ use crate::{
     },
     source::{Origin, SourceOptions, SourceReader},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
@@ -25,8 +25,8 @@ const ENTRIES_MAX: usize = 100_000;
 const ENTRIES_BYTES_MAX: usize = 64 << 20;
 
 /// Where the entries of a table come from.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "toml::Value")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "toml::Value", untagged)]
 pub enum TableSource {
     Entries(BTreeMap<String, String>),
     /// A file; its path is relative to the campaign file.

@@ -4,7 +4,7 @@ use super::flags;
 use crate::error::Error;
 use clap::Args;
 use merge::Merge;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{
     net::IpAddr,
     path::{Path, PathBuf},
@@ -12,7 +12,7 @@ use std::{
 use url::{Host, Url};
 
 /// `[webhook]` of a campaign file.
-#[derive(Args, Merge, Debug, Clone, Default, Deserialize)]
+#[derive(Args, Merge, Debug, Clone, Default, Serialize, Deserialize)]
 #[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebhookTable {

@@ -39,6 +39,8 @@ pub struct InitOrder {
     pub sheet: Option<String>,
     /// The first line is a row.
     pub has_no_header: bool,
+    /// The folder of the campaign file, with the campaigns that exist in its `out/`.
+    pub folder: PathBuf,
 }
 
 /// The sample of all inputs, of the chosen sheet.

@@ -35,7 +35,7 @@ mod value;
 
 pub use inputs::{InitInput, InitOrder};
 
-use super::wording::counted;
+use super::{campaign::place::REHEARSALS, wording::counted};
 use crate::{
     catalogue::{Catalogue, Declaration, FieldSpec},
     error::Error,
@@ -116,6 +116,9 @@ pub struct FittingCheck {
     pub is_by_name_only: bool,
 }
 
+/// The most rounds of a list that are looked for, to name the next one.
+const ROUNDS_MAX: usize = 1_000;
+
 /// Proposes a campaign file.
 ///
 /// # Errors
@@ -167,7 +170,7 @@ pub fn propose(order: &InitOrder) -> Result<Proposal, Error> {
     let layout = layout::layout_lines(first, &sampled.other_sheets);
     let nulls = nulls(&sampled.profiles);
     let draft = Draft {
-        campaign: &campaign_name(&order.inputs[0].path),
+        campaign: &campaign_name(&order.inputs[0].path, &order.folder.join("out")),
         paths: order.inputs.iter().map(|input| input.name.clone()).collect(),
         sampled: format!("{}.", capitalised(&layout::sampled(rows, is_whole))),
         layout: &layout,
@@ -256,14 +259,20 @@ fn nulls(profiles: &[Profile]) -> BTreeMap<&'static str, usize> {
     sum
 }
 
-/// A name for the first round: that of the file, so that two lists do not get the same one.
-fn campaign_name(path: &Path) -> String {
+/// A name for the next round: that of the file and a number, so that neither another list nor an earlier round, such as
+/// the rehearsal of another mapping, has the same one in `out`.
+fn campaign_name(path: &Path, out: &Path) -> String {
     let stem = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = stem.split('.').next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
     let name: String = stem.chars().map(plain).take(60).collect();
     let name = name.trim_matches('-');
-    if name.is_empty() || check_file_name(name).is_err() { "first-round".to_owned() } else { format!("{name}-1") }
+    let name = if name.is_empty() || check_file_name(name).is_err() { "round" } else { name };
+    let is_free = |name: &String| {
+        let folders = [out.join(name), out.join(format!("{name}.sandbox")), out.join(REHEARSALS).join(name)];
+        !folders.iter().any(|folder| folder.exists())
+    };
+    (1..=ROUNDS_MAX).map(|round| format!("{name}-{round}")).find(is_free).unwrap_or_else(|| format!("{name}-1"))
 }
 
 fn id_line(id: &row_id::RowId) -> ProposalLine {

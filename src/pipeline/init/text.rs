@@ -49,10 +49,10 @@ impl Draft<'_> {
         lines.comment("url = \"https://your-service/base/path\"");
         lines.comment("api_key = { env = \"RESCREEN_API_KEY\" }");
         lines.empty();
-        lines.comment("Production needs a limit and the price of each check, in credits.");
+        lines.comment("Production needs a limit, and the price of each check as your contract states it, in credits.");
         lines.comment("[budget]");
         lines.comment("max_credits = 1000");
-        let prices: Vec<String> = self.checks.iter().map(|check| format!("{} = 1", check.check)).collect();
+        let prices: Vec<String> = self.checks.iter().map(|check| format!("{} = …", check.check)).collect();
         lines.comment(&format!("prices = {{ {} }}", prices.join(", ")));
         for check in self.checks {
             lines.empty();

@@ -150,7 +150,8 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
     plan.money = Money::new(campaign, &sums.clone().unwrap_or_default(), &to_send, &planned);
     (plan.duration, plan.slowest) =
         plan.money.duration(plan.tree.in_doubt, campaign.service.settings.rate().per_minute);
-    plan.oldest_doubt_us = reading.map(|reading| reading.oldest_doubt_us()).transpose()?.flatten();
+    plan.oldest_doubt_us = reading.as_ref().map(|reading| reading.oldest_doubt_us()).transpose()?.flatten();
+    plan.doubts_by_api_key = reading.map(|reading| reading.doubts_by_api_key()).transpose()?.unwrap_or_default();
     plan.known = sums;
     Ok(plan)
 }

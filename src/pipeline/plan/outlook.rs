@@ -19,7 +19,7 @@ use crate::{
             earlier_stop::{kept_stop, long_pause},
             guards,
         },
-        wording::{counted, grouped},
+        wording::{counted, grouped, in_quarantine, under_another_key},
     },
 };
 use std::time::Duration;
@@ -48,6 +48,13 @@ pub struct AccountSeen {
     pub api_key: Option<Result<String, Error>>,
     /// The balance; `None` if it was not asked for.
     pub balance: Option<Result<Credits, Error>>,
+}
+
+impl AccountSeen {
+    /// The fingerprint of the API key, if it was read.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.api_key.as_ref()?.as_deref().ok()
+    }
 }
 
 /// Reads the API key and, in production, the balance. Starts no program and sends nothing that is charged.
@@ -125,12 +132,29 @@ pub fn obstacles(campaign: &Campaign, plan: &Plan, seen: &AccountSeen) -> Result
         let refusal = plan.money.refusal(balance, now_us);
         obstacles.extend(refusal.map(|refusal| too_expensive(&plan.money, refusal, balance)));
     }
+    obstacles.extend(doubts(campaign, plan, seen));
     let tree = &plan.tree;
     if tree.requests() == 0 && tree.rejected + tree.unreadable > 0 {
         let reason = "every check asked is rejected, so nothing would be sent".to_owned();
         obstacles.push(Obstacle { exit_code: ExitCode::Failures, reason, remedy: None });
     }
     Ok(obstacles)
+}
+
+/// What a run could not settle, if it has nothing else to do: requests in doubt that were sent under another API key, and
+/// those that wait for a decision.
+fn doubts(campaign: &Campaign, plan: &Plan, seen: &AccountSeen) -> Vec<Obstacle> {
+    let tree = &plan.tree;
+    let withheld = seen.fingerprint().map_or(0, |api_key| plan.withheld(api_key));
+    if plan.money.requests() + tree.jobs > 0 || tree.in_doubt > withheld {
+        return Vec::new();
+    }
+    let obstacle = |reason| Obstacle { exit_code: ExitCode::Doubt, reason, remedy: None };
+    let until = plan.keys_until_us(campaign).map_or_else(|| "the keys expire".to_owned(), local_time);
+    let under_another_key = (withheld > 0).then(|| under_another_key(withheld, &until, &campaign.out));
+    let is_charged = campaign.mode == Mode::Production && !campaign.service.simulate;
+    let waiting = (tree.quarantined > 0).then(|| in_quarantine(tree.quarantined, is_charged, &campaign.out));
+    under_another_key.into_iter().chain(waiting).map(obstacle).collect()
 }
 
 /// The guard on rows that cannot be read or mapped. If nothing is left to send, there is nothing to stop.

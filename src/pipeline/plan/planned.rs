@@ -5,8 +5,9 @@ use crate::{
     error::Error,
     ledger::Sums,
     mapping::{FieldFeed, UnmappedColumns},
-    model::Stop,
+    model::{Stop, clock::hours_us},
     pipeline::{
+        campaign::Campaign,
         corrections::CorrectionCounts,
         intake::{notes::Notes, rejections::Rejections},
     },
@@ -49,6 +50,8 @@ pub struct Plan {
     pub known: Option<Sums>,
     /// When the oldest request in doubt was armed, in microseconds since 1970.
     pub oldest_doubt_us: Option<i64>,
+    /// The requests in doubt by the API key under which they were sent.
+    pub doubts_by_api_key: BTreeMap<String, u64>,
     /// The guard on errors would stop a run after this many rows, before later rows are read.
     pub early_stop: Option<(u64, Stop)>,
     /// The number of rows in the file of failures, or why it could not be written.
@@ -58,6 +61,17 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// How many requests in doubt were sent under another API key than the one with this fingerprint.
+    pub fn withheld(&self, api_key: &str) -> u64 {
+        let all: u64 = self.doubts_by_api_key.values().sum();
+        all - self.doubts_by_api_key.get(api_key).copied().unwrap_or_default()
+    }
+
+    /// Until when the keys of all requests in doubt are used for sending again, in microseconds since 1970.
+    pub fn keys_until_us(&self, campaign: &Campaign) -> Option<i64> {
+        Some(self.oldest_doubt_us?.saturating_add(hours_us(campaign.key_life_hours().saturating_sub(2))))
+    }
+
     /// Whether a run has nothing left to send or to wait for, also of rows that were read with another mapping.
     pub fn is_settled(&self) -> bool {
         self.tree.is_settled() && self.money.requests() == 0

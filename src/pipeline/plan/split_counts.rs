@@ -110,7 +110,6 @@ impl<'a> Worker<'a> {
             match mapped {
                 Mapped::Skipped(_) => counts.skipped += 1,
                 Mapped::Failed(failure) => {
-                    counts.rejected += 1;
                     for ((at, _), found) in of_check.iter().zip(bound.values(row, check_index)) {
                         let values = counts.fields.entry((check_index, *at)).or_default();
                         match found {
@@ -119,7 +118,15 @@ impl<'a> Worker<'a> {
                             FieldValue::Sent(value) => values.add(Some(self.digest_of_value(&value))),
                         }
                     }
-                    self.fail(counts, &row.position, Some(check_index), failure, || row.to_json().into());
+                    let Position { source, row_number, .. } = &row.position;
+                    if self.earlier.keep(&row.position, check_index) {
+                        // An earlier run read the row with another mapping, which could fill the fields.
+                        let digest = self.digest("kept", format!("{source}\n{row_number}").as_bytes());
+                        counts.digests.push((digest, check_index, Standing::Kept));
+                    } else {
+                        counts.rejected += 1;
+                        self.fail(counts, &row.position, Some(check_index), failure, || row.to_json().into());
+                    }
                 }
                 Mapped::Ask(ask) => {
                     for (at, name) in of_check {

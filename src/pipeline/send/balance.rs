@@ -91,6 +91,7 @@ impl SendLoop {
             message: stop.to_string(),
             settings: self.context.settings.clone(),
             at_us: self.context.clock.now_us(),
+            remedy: stop.remedy(),
         };
         self.context.ledger.keep_stop(Some(kept)).await?;
         Ok(())

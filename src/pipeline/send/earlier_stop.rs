@@ -40,7 +40,7 @@ pub fn kept_stop(sums: &Sums, settings: &str) -> Option<Stop> {
     // The stop of a `collect` knows only the first half of the settings.
     let kept = sums.stop.as_ref().filter(|kept| settings.starts_with(&kept.settings))?;
     let exit_code = ExitCode::from_number(kept.exit_code);
-    Some(Stop::Kept { exit_code, message: kept.message.clone(), at_us: kept.at_us })
+    Some(Stop::Kept { exit_code, message: kept.message.clone(), at_us: kept.at_us, remedy: kept.remedy.clone() })
 }
 
 /// The stop for a pause in force that is longer than a run waits.

@@ -1,7 +1,10 @@
 //! What a finished run says about what to do next.
 
 use super::Workspace;
-use crate::support::service::lifted;
+use crate::support::{
+    program::{Said, shell},
+    service::lifted,
+};
 use rescreen::simulator::Settings;
 
 const RUN: &str = "run book.csv --check aml-screening --set entity=0 --set country=za --simulate";
@@ -16,6 +19,8 @@ fn a_rehearsal_says_where_its_results_are_and_how_to_get_to_the_real_run() {
     let said = workspace.say(&RUN.split(' ').collect::<Vec<_>>()).exits(0);
     insta::assert_snapshot!(last_lines(&said.stderr).join("\n"), @"
     its state: rescreen status out/rehearsals/book
+    its results: rescreen show out/rehearsals/book
+    as a workbook: rescreen export out/rehearsals/book --to results.xlsx
     in DuckDB: SELECT check_name, verdict, finding, count(*) FROM read_parquet('out/rehearsals/book/results/**/*.parquet', union_by_name = true) GROUP BY ALL
     the real run: set RESCREEN_API_KEY, then `rescreen plan` with --service URL --id COLUMN --price aml-screening=N --max-credits N --mode production --campaign NAME instead of --simulate
     ");
@@ -24,7 +29,7 @@ fn a_rehearsal_says_where_its_results_are_and_how_to_get_to_the_real_run() {
     workspace.write("c.toml", &format!("[input]\npaths = [\"book.csv\"]\n[[check]]\n{check}\n"));
     let said = workspace.say(&["run", "-c", "c.toml", "--simulate", "--campaign", "second"]).exits(0);
     assert_eq!(
-        last_lines(&said.stderr)[2],
+        last_lines(&said.stderr)[4],
         "the real run: set [service] url, [input] id, [budget] prices, [budget] max_credits, mode = \"production\" in c.toml, \
          set the API key, then: rescreen plan -c c.toml"
     );
@@ -56,4 +61,24 @@ fn a_run_with_failures_says_so_and_a_run_that_is_not_finished_says_only_how_to_c
     assert_eq!(last_lines(&said.stderr)[0], "its state: rescreen status out/2026-11");
     assert!(!said.stderr.contains("the real run"), "{}", said.stderr);
     workspace.say(&["collect"]).exits(3).says("its state: rescreen status out/2026-11");
+}
+
+#[test]
+fn after_a_rehearsal_in_which_most_fails_the_list_comes_before_the_real_run() {
+    let workspace = Workspace::new(0);
+    workspace.write("book.csv", "no,name\n1,P00001 Vexford\n2,\n3,\n");
+    let said = workspace.say(&RUN.split(' ').collect::<Vec<_>>()).exits(3);
+    let last = last_lines(&said.stderr);
+    assert!(last.last().unwrap().starts_with("before the real run, correct the list or its mapping"), "{last:?}");
+}
+
+#[test]
+fn the_commands_after_a_run_work_when_they_are_copied() {
+    let workspace = Workspace::new(2);
+    let said = workspace.say(&RUN.split(' ').collect::<Vec<_>>()).exits(0);
+    for line in &last_lines(&said.stderr)[..3] {
+        let command = line.split_once(": ").unwrap().1;
+        Said::of(&mut shell(workspace.path(), command)).exits(0);
+    }
+    assert!(workspace.path().join("results.xlsx").is_file());
 }

@@ -61,9 +61,25 @@ fn after_a_price_above_the_table_the_command_names_the_price() {
         let workspace = Workspace::with(10, Settings { prices, ..lifted() });
         let said = workspace.run(&[&["--max-credits", "100", "--in-flight", "2"], flag].concat()).exits(4);
         assert_eq!(said.next_command().matches("--price").count(), 1, "{}", said.next_command());
+        // A schedule repeats the old command. Its stop names the price again, and no way around it.
+        let said = workspace.run(&[&["--max-credits", "100", "--in-flight", "2"], flag].concat()).exits(4);
+        assert!(said.next_command().contains("--price aml-screening=3"), "{}", said.next_command());
+        assert!(!said.next_command().contains("--continue-anyway"), "{}", said.next_command());
         copied(&workspace, &said);
         is_done(&workspace, 10);
     }
+}
+
+#[test]
+fn a_command_that_continues_anyway_does_so_once() {
+    let prices = [("aml-screening".to_owned(), 3)].into();
+    let workspace = Workspace::with(10, Settings { prices, ..lifted() });
+    let flags = ["--price", "aml-screening=1", "--max-credits", "100", "--in-flight", "1", "--continue-anyway"];
+    let said = workspace.run(&flags).exits(4);
+    let paid = workspace.service.simulator.stats().charges;
+    assert!(!said.next_command().contains("--continue-anyway"), "{}", said.next_command());
+    workspace.run(&flags[..6]).exits(4);
+    assert_eq!(workspace.service.simulator.stats().charges, paid, "the same fault is not bought again");
 }
 
 #[test]

@@ -27,9 +27,11 @@ fn a_run_prints_its_service_its_mapping_and_its_result() {
     4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
     2 requests, 1 free duplicate, 2 credits charged
     these answers are INVENTED by the simulator: they are not real verifications
-    1 of 4 asks failed (1 ragged_row); see out/2026-11/failures
+    1 of 4 asks failed (1 ragged_row); see out/2026-11/failures.csv
     outputs: out/2026-11
     its state: rescreen status out/2026-11
+    its results: rescreen show out/2026-11
+    as a workbook: rescreen export out/2026-11 --to results.xlsx
     in DuckDB: SELECT check_name, verdict, finding, count(*) FROM read_parquet('out/2026-11/results/**/*.parquet', union_by_name = true) GROUP BY ALL
     "#);
     let again = workspace.run(&[]).exits(3).without_data();
@@ -43,9 +45,11 @@ fn a_run_prints_its_service_its_mapping_and_its_result() {
     4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
     2 requests, 1 free duplicate, 2 credits charged
     these answers are INVENTED by the simulator: they are not real verifications
-    1 of 4 asks failed (1 ragged_row); see out/2026-11/failures
+    1 of 4 asks failed (1 ragged_row); see out/2026-11/failures.csv
     outputs: out/2026-11
     its state: rescreen status out/2026-11
+    its results: rescreen show out/2026-11
+    as a workbook: rescreen export out/2026-11 --to results.xlsx
     in DuckDB: SELECT check_name, verdict, finding, count(*) FROM read_parquet('out/2026-11/results/**/*.parquet', union_by_name = true) GROUP BY ALL
     "#);
 }

@@ -138,3 +138,15 @@ fn the_demo_completes_and_can_be_repeated() {
     let line = said.stderr.lines().map(str::trim).find(|line| line.starts_with("rescreen run -c")).unwrap();
     Said::of(&mut crate::support::program::shell(workspace.path(), line)).exits(3).says("nothing sent");
 }
+
+#[test]
+fn a_campaign_that_has_published_nothing_is_no_subject() {
+    let workspace = Workspace::new(2);
+    workspace.run(&[]).exits(0);
+    let begun = workspace.path().join("out/begun");
+    std::fs::create_dir_all(&begun).unwrap();
+    std::fs::copy(workspace.path().join("out/2026-11/ledger.sqlite"), begun.join("ledger.sqlite")).unwrap();
+    let said = workspace.say(&["show", "begun"]).exits(2);
+    said.says("campaign begun has published no results yet; its state: rescreen status out/begun");
+    workspace.say(&["show", "nobody"]).exits(2).says("expected an output folder, the name of a campaign or a subject");
+}

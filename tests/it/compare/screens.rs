@@ -127,6 +127,10 @@ fn a_file_of_changes_replaces_nothing() {
     diff(&["--to", "mine.jsonl"]).exits(2).says("exists and is not replaced");
     diff(&["--to", "nowhere/x.jsonl"]).exits(2).says("found no folder nowhere");
     diff(&["--to", "-"]).exits(2).says("expected the name of a new file");
+    for name in ["changes.csv", "changes.xlsx"] {
+        diff(&["--to", name]).exits(2).says("expected a name that ends in .parquet or .jsonl");
+        assert!(!desk.path().join(name).exists());
+    }
     assert_eq!(fs::read(desk.path().join("mine.jsonl")).unwrap(), b"mine");
     diff(&["--to", "new.txt", "--format", "jsonl"]).exits(0).says("6 rows written to new.txt");
     let text = fs::read_to_string(desk.path().join("new.txt")).unwrap();

@@ -1,6 +1,7 @@
 //! Which column feeds which field: by its name and by its values, and open where two fit or none does.
 
-use super::{Folder, sets, settings};
+use super::{sets, settings};
+use crate::support::folder::Folder;
 use crate::support::program::Said;
 
 /// A list with a header and rows, and what `init` says and writes for it.

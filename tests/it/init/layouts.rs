@@ -1,8 +1,9 @@
 //! Lists as people have them: titles above the table, totals below it, other delimiters and encodings, no header, several
 //! sheets; and what is not a list.
 
-use super::{Folder, sets};
+use super::sets;
 use crate::fuzzed::checks::xlsx::{Workbook, rows, text};
+use crate::support::folder::Folder;
 use std::{fs, io::Write};
 
 const IDS: [&str; 4] = ["9503143488082", "7306067651087", "8607125667083", "8001015009087"];

@@ -1,7 +1,8 @@
 //! The columns that the user names, and the commands that `init` prints for open fields: a wrong name is refused at
 //! once, and each command works as it is printed.
 
-use super::{Folder, sets};
+use super::sets;
+use crate::support::folder::Folder;
 use crate::support::program::{Said, shell};
 use std::fs;
 

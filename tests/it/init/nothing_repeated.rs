@@ -1,6 +1,6 @@
 //! No value of a list is printed or written, whatever the list looks like.
 
-use super::Folder;
+use crate::support::folder::Folder;
 use proptest::{collection::vec, prelude::*, test_runner::Config};
 
 /// Values that are not words of the program, in every shape that is looked for. A column has values of one kind, as in real

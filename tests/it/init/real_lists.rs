@@ -1,7 +1,8 @@
 //! Public lists as published. Skipped with a notice where they are not available; no value of them is kept here.
 
-use super::{Folder, sets};
+use super::sets;
 use crate::support::data::shared;
+use crate::support::folder::Folder;
 
 /// The campaign file for a public list.
 fn written(name: &str, arguments: &[&str]) -> Option<(Folder, String)> {

@@ -1,6 +1,7 @@
 //! The lists in `sample-data`: what `init` prints, what it writes, and that the commands it leads to run.
 
-use super::{Folder, sets};
+use super::sets;
+use crate::support::folder::Folder;
 use crate::support::program::{Said, shell};
 use std::path::{Path, PathBuf};
 
@@ -155,4 +156,28 @@ fn without_a_check_the_fitting_ones_are_listed_as_commands() {
     `rescreen checks` lists all checks. --check can be given several times.
     ");
     assert!(!folder.path().join("rescreen.toml").exists());
+}
+
+#[test]
+fn the_next_file_of_a_list_has_a_name_that_no_round_has() {
+    let folder = Folder::with("people.csv", "no,name\n1,Thandi Nkosi\n2,Anele Dube\n");
+    let order = ["people.csv", "--check", "aml-screening", "--set", "entity=0", "--set", "country=za", "--force"];
+    sets(&folder.init(&order), "campaign = \"people-1\"");
+    folder.say(&["run", "--simulate"]).exits(0);
+    sets(&folder.init(&order), "campaign = \"people-2\"");
+    folder.say(&["run"]).exits(2);
+    for name in ["people-2.sandbox", "people-3"] {
+        std::fs::create_dir_all(folder.path().join("out").join(name)).unwrap();
+    }
+    sets(&folder.init(&order), "campaign = \"people-4\"");
+}
+
+#[test]
+fn the_checks_that_fit_are_listed_also_where_a_campaign_file_is() {
+    let folder = Folder::with("people.csv", "no,name\n1,Thandi Nkosi\n2,Anele Dube\n");
+    folder.write("rescreen.toml", "");
+    folder.say(&["init", "people.csv"]).exits(2).says("No check is named");
+    folder.say(&["init", "nowhere.csv", "--check", "aml-screening"]).exits(2).says("nowhere.csv");
+    folder.say(&["init", "people.csv", "--check", "aml"]).exits(2).says("aml-screening");
+    folder.say(&["init", "people.csv", "--check", "aml-screening"]).exits(2).says("rescreen.toml exists");
 }

@@ -30,7 +30,7 @@ async fn jobs_are_pending_with_their_id_keep_their_hold_and_are_not_sent_again()
     ids.dedup();
     assert_eq!(ids.len(), 3);
     let lines = first.report().lines().join("\n");
-    assert!(lines.contains("3 requests are in progress at the service as a job, the oldest since "), "{lines}");
+    assert!(lines.contains("3 requests are in progress at the service as jobs, the oldest since "), "{lines}");
     assert!(first.report().waits_for_jobs());
 
     let second = world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 3).counts(results(0).pending(3));

@@ -59,7 +59,7 @@ fn a_kill_between_the_202_and_the_commit_leaves_one_job_and_one_hold() {
 
     service.answers_all();
     let said = Said::of(&mut run(folder.path(), &service.url)).exits(ExitCode::Jobs as i32);
-    let said = said.says("3 requests are in progress at the service as a job");
+    let said = said.says("3 requests are in progress at the service as jobs");
     assert_eq!(said.next_command(), "rescreen collect out/2026-11 --for 2h");
     assert_eq!(states(folder.path()), [(4, 7); 3]);
     let stats = service.simulator.stats();

@@ -199,3 +199,20 @@ async fn the_program_lists_and_decides_and_records_who() {
     assert!(decisions(&world).iter().all(|decided| decided.3 == "nomsa" && decided.2 == "asked the desk"));
     world.run().await.exits(ExitCode::Failures).counts(results(0).failures(2));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_says_that_only_a_decision_or_another_api_key_helps() {
+    let (world, _) = quarantined(2).await;
+    let (code, reasons) = world.planned(&world.api_key());
+    assert_eq!(code, ExitCode::Doubt);
+    assert!(
+        reasons[0].contains("2 requests are in quarantine") && reasons[0].contains("rescreen resolve"),
+        "{reasons:?}"
+    );
+
+    let world = in_doubt(2).await;
+    assert_eq!(world.planned(&world.api_key()), (ExitCode::Complete, vec![]));
+    let (code, reasons) = world.planned("another");
+    assert_eq!(code, ExitCode::Doubt);
+    assert!(reasons[0].contains("2 requests in doubt were sent under another API key"), "{reasons:?}");
+}

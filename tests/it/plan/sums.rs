@@ -232,6 +232,17 @@ fn requests_of_another_mapping_that_still_wait_are_not_the_end_of_a_campaign() {
 }
 
 #[test]
+fn rows_that_the_new_mapping_would_reject_are_kept_as_the_old_one_filled_them() {
+    let workspace = Workspace::new(6);
+    workspace.run(&[]).exits(0);
+    let changed = ["--map", "name={% if no == \"1\" %}{{ name }}{% endif %}"];
+    let said = Said::of(&mut workspace.production("plan", &changed)).exits(0);
+    said.shows("rejected 0").shows("already settled 1").shows("kept 5").shows("nothing would be sent");
+    let said = workspace.run(&changed).exits(0);
+    said.says("6 rows: 6 results").says("6 rows keep answers to the old one");
+}
+
+#[test]
 fn requests_in_doubt_are_counted_apart_and_their_price_once() {
     let settings = rescreen::simulator::Settings {
         faults: "drop_after@4,drop_after@6".parse().unwrap(),

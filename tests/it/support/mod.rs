@@ -7,6 +7,7 @@ pub mod compiled;
 pub mod data;
 pub mod dialects;
 pub mod door;
+pub mod folder;
 pub mod http;
 pub mod listener_process;
 pub mod older_ledger;

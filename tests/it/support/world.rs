@@ -15,11 +15,12 @@ use rescreen::{
     Error,
     catalogue::{Catalogue, Declaration},
     client::ApiKey,
-    model::{Credits, Mode},
+    model::{Credits, ExitCode, Mode},
     pipeline::{
-        Campaign, CollectOptions, Collection, NamedService, Prepared, Progress, RetryOrder, RunOptions, RunReport,
-        Signal,
+        self, AccountSeen, Campaign, CollectOptions, Collection, NamedService, PlanOptions, Prepared, Progress,
+        RetryOrder, RunOptions, RunReport, Signal,
         campaign::{check_settings::CheckSettings, file::CampaignFile, parse},
+        outlook,
     },
     simulator::{Settings, Stats},
 };
@@ -321,7 +322,26 @@ impl World {
         Counted { arrived, noted: noted(ledger) }
     }
 
+    /// The exit code of a plan with the API key that has this fingerprint, and what would stop a run.
+    pub fn planned(&self, api_key: &str) -> (ExitCode, Vec<String>) {
+        let campaign = self.opened().unwrap();
+        let plan = pipeline::plan(&campaign, &PlanOptions::default()).unwrap();
+        let seen = AccountSeen { api_key: Some(Ok(api_key.to_owned())), balance: None };
+        let obstacles = outlook::obstacles(&campaign, &plan, &seen).unwrap();
+        (outlook::exit_code(&obstacles), obstacles.into_iter().map(|one| one.reason).collect())
+    }
+
+    /// The fingerprint of the API key.
+    pub fn api_key(&self) -> String {
+        self.opened().unwrap().service.api_key().unwrap().fingerprint()
+    }
+
     async fn attempt(&self, orders: RunOptions, signals: mpsc::Receiver<Signal>) -> Result<RunReport, Error> {
+        let prepared = Prepared::open(self.opened()?).await?;
+        prepared.go(orders, signals, watch::channel(Progress::default()).0).await
+    }
+
+    fn opened(&self) -> Result<Campaign, Error> {
         let mut campaign = Campaign::new(self.file.clone(), self.folder.path())?;
         if let Some(from) = &self.moved_from {
             campaign.moves_from(from)?;
@@ -331,8 +351,7 @@ impl World {
         if let (Some(paused), Some(service)) = (&self.paused, &self.service) {
             paused.applies_to(&mut campaign, &service.simulator);
         }
-        let prepared = Prepared::open(campaign).await?;
-        prepared.go(orders, signals, watch::channel(Progress::default()).0).await
+        Ok(campaign)
     }
 }
 

@@ -108,10 +108,10 @@ fn equation(figures: &Figures) -> String {
         ),
     };
     format!(
-        "{} asked = {} results + {} failures + {} pending + {} skipped.{unreadable}",
+        "{} asked = {} + {} + {} pending + {} skipped.{unreadable}",
         grouped(sums.asks),
-        grouped(figures.sum(|check| check.counts.results)),
-        grouped(figures.sum(|check| check.counts.failures)),
+        counted(figures.sum(|check| check.counts.results), "result", "results"),
+        counted(figures.sum(|check| check.counts.failures), "failure", "failures"),
         grouped(figures.sum(|check| check.counts.pending)),
         grouped(figures.sum(|check| check.counts.skipped)),
     )
