@@ -8,7 +8,7 @@ use clap::Args;
 use rescreen::{
     Error,
     ledger::{CommitMode, Decision, Quarantined, WaitingRow},
-    model::{Clock, Credits, ExitCode, KeySecret, RequestId, clock::local_time, printable::printable},
+    model::{Clock, Credits, ExitCode, KeySecret, RequestId, clock::local_time, printable::printable, state::State},
     pipeline::{self, ChargeCorrection, Resolution, read_file, read_secret, system_user, wording::counted},
 };
 use serde_json::Value;
@@ -89,16 +89,26 @@ fn held_in_words(requests: &[Quarantined]) -> String {
     format!("{} held", counted(requests.iter().map(|one| one.held.0).sum(), "credit", "credits"))
 }
 
-/// Why there was nothing to decide: requests in doubt are left to the next run, unless the user says otherwise.
+/// Why there was nothing to decide: requests in doubt are left to the next run and jobs to `collect`, unless the user
+/// says otherwise.
 fn nothing_decided(args: &ResolveArgs, place: &Path) -> Result<String, Error> {
-    let in_doubt = if args.include_in_doubt { 0 } else { pipeline::quarantined_or_in_doubt(place)?.len() };
-    Ok(match in_doubt {
-        0 => "no request waits for a decision".to_owned(),
-        count => format!(
-            "no request is quarantined; {} in doubt, which another run may settle at no cost. To decide about them now, \
-             add --include-in-doubt",
-            counted(count as u64, "request is", "requests are")
-        ),
+    let open = if args.include_in_doubt { Vec::new() } else { pipeline::quarantined_or_in_doubt(place)? };
+    let jobs = open.iter().filter(|one| one.state == State::Submitted).count();
+    let in_doubt = open.len() - jobs;
+    let in_doubt = (in_doubt > 0).then(|| {
+        let count = counted(in_doubt as u64, "request is", "requests are");
+        format!("{count} in doubt, which another run may settle at no cost")
+    });
+    let jobs = (jobs > 0).then(|| {
+        let count = counted(jobs as u64, "request is a job", "requests are jobs");
+        format!("{count} at the service, whose results `rescreen collect` gets at no cost")
+    });
+    let left: Vec<String> = in_doubt.into_iter().chain(jobs).collect();
+    Ok(match left[..] {
+        [] => "no request waits for a decision".to_owned(),
+        _ => {
+            format!("no request is quarantined; {}. To decide about them now, add --include-in-doubt", left.join("; "))
+        }
     })
 }
 

@@ -75,7 +75,7 @@ impl<'a> ShownColumns<'a> {
             (true, _) => None,
             (false, RowShape::Flat) => Some(format!(
                 "; no known name is in the first line, so it is not repeated here: {}; if the first line is a row, use \
-                 --no-header (or [input] header = false)",
+                 --no-header (or [input] header = false), and if it is a title above the table, --header-row N",
                 counted("column", "columns")
             )),
             (false, RowShape::Nested) => Some(format!(

@@ -160,17 +160,29 @@ pub fn results_schema(
     let mut known: HashMap<&str, &String> = HashMap::new();
     for (second, column) in &all {
         if let Some(first) = known.insert(&column.name, second) {
-            let (first, second, name) = (first.clone(), second.clone(), column.name.clone());
-            let advice = match carry.iter().find(|(one, _)| *one == second || *one == first) {
-                Some((one, _)) => {
-                    format!("give one another name, as in --carry 'input_{name}={one}' (or [output] carry)")
-                }
-                None => "rename or drop one of them".to_owned(),
-            };
-            return Err(SinkError::ColumnClash { first, second, name, advice });
+            return Err(SinkError::ColumnClash { fault: clash(first, second, &column.name, carry) });
         }
     }
     Ok(Schema { columns: all.into_iter().map(|(_, column)| column).collect() })
+}
+
+/// The message about two columns whose names in the results are equal.
+fn clash(first: &str, second: &str, name: &str, carry: &[(String, Kind)]) -> String {
+    let carried: Vec<&str> =
+        carry.iter().map(|(one, _)| one.as_str()).filter(|one| [first, second].contains(one)).collect();
+    match carried[..] {
+        [] => {
+            format!("output columns `{first}` and `{second}` would both be named `{name}`; rename or drop one of them")
+        }
+        [one] => format!(
+            "the results have a column `{name}` of their own; carry the input column `{one}` under another name, as in \
+             --carry 'input_{name}={one}' (or [output] carry)"
+        ),
+        [one, ..] => format!(
+            "output columns `{first}` and `{second}` would both be named `{name}`; give one another name, as in --carry \
+             'input_{name}={one}' (or [output] carry)"
+        ),
+    }
 }
 
 fn kind_of(kind: ColumnKind, json: bool) -> Kind {
@@ -282,18 +294,22 @@ mod tests {
             let answer: Vec<ColumnSpec> = answer.iter().map(|name| spec(name)).collect();
             shaped(carry, &answer, ResultForm::default()).unwrap_err().to_string()
         };
-        let expected = |first, second, name: &str, carried: &str| {
-            let advice = match carried {
-                "" => "rename or drop one of them".to_owned(),
-                one => format!("give one another name, as in --carry 'input_{name}={one}' (or [output] carry)"),
-            };
-            format!("output columns `{first}` and `{second}` would both be named `{name}`; {advice}")
+        let own = |name: &str, carried: &str| {
+            format!(
+                "the results have a column `{name}` of their own; carry the input column `{carried}` under another name, as \
+                 in --carry 'input_{name}={carried}' (or [output] carry)"
+            )
         };
-        assert_eq!(message(&["Source"], &[]), expected("Source", "source", "source", "Source"));
-        let both = expected("Branch No", "branch-no", "branch_no", "Branch No");
-        assert_eq!(message(&["Branch No", "branch-no"], &[]), both);
-        assert_eq!(message(&["Matches"], &["matches"]), expected("Matches", "matches", "matches", "Matches"));
-        assert_eq!(message(&[], &["answer"]), expected("answer", "answer", "answer", ""));
+        assert_eq!(message(&["Source"], &[]), own("source", "Source"));
+        assert_eq!(message(&["source"], &[]), own("source", "source"));
+        assert_eq!(message(&["Matches"], &["matches"]), own("matches", "Matches"));
+        assert_eq!(
+            message(&["Branch No", "branch-no"], &[]),
+            "output columns `Branch No` and `branch-no` would both be named `branch_no`; give one another name, as in \
+             --carry 'input_branch_no=Branch No' (or [output] carry)"
+        );
+        let twice = "output columns `answer` and `answer` would both be named `answer`; rename or drop one of them";
+        assert_eq!(message(&[], &["answer"]), twice);
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub enum SinkError {
     },
     #[error("{}: a row does not match the columns of its table: {fault}", .path.display())]
     Row { path: PathBuf, fault: String },
-    #[error("output columns `{first}` and `{second}` would both be named `{name}`; {advice}")]
-    ColumnClash { first: String, second: String, name: String, advice: String },
+    #[error("{fault}")]
+    ColumnClash { fault: String },
     #[error(
         "{}: expected a manifest, found another file or a damaged one: {fault}; restore it, or move it away and run again",
         .path.display()

@@ -11,6 +11,7 @@ use crate::{
         failure_file::FailedRow,
         intake::{carried_kinds::CarriedKinds, notes::Notes, rejections::Rejections, subject::subject, unbound},
         publish::secret_columns::SecretColumns,
+        wording::counted,
     },
     source::Split,
 };
@@ -209,11 +210,12 @@ impl<'a> Worker<'a> {
 /// characters are shown as they are.
 fn masked(check: &str, ask: &AskRequest) -> String {
     let fields = ask.fields.iter().map(|(field, value)| match value.as_str() {
-        Some(text) if text.chars().count() > 3 => {
-            let first = text.chars().next().unwrap_or_default();
-            format!("{field} = \"{first}…\" ({} characters)", text.chars().count())
-        }
-        _ => format!("{field} = {value}"),
+        // The first character of a short text says too much of it.
+        Some(text) => match (text.chars().next(), text.chars().count()) {
+            (Some(first), length @ 4..) => format!("{field} = \"{first}…\" ({length} characters)"),
+            (_, length) => format!("{field} = \"…\" ({})", counted(length as u64, "character", "characters")),
+        },
+        None => format!("{field} = {value}"),
     });
     format!("{check}: {}", fields.collect::<Vec<_>>().join(", "))
 }

@@ -72,6 +72,8 @@ fn a_kill_between_the_202_and_the_commit_leaves_one_job_and_one_hold() {
     let status = Said::of(&mut rescreen(folder.path(), &["status", "--json"])).exits(0);
     let json: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
     assert_eq!((&json["requests"]["submitted"], &json["credits"]["held"]), (&3.into(), &21.into()));
+    let waiting = Said::of(&mut rescreen(folder.path(), &["resolve", "--list"])).exits(0);
+    waiting.says("3 requests are jobs at the service, whose results `rescreen collect` gets at no cost");
     let collected = Said::of(&mut rescreen(folder.path(), &["collect"])).exits(ExitCode::Jobs as i32);
     assert!(collected.stderr.contains("in progress at the service"), "{}", collected.stderr);
     assert_eq!(service.simulator.stats().checks(), 4, "collect sends no job again");

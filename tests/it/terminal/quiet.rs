@@ -71,5 +71,5 @@ fn exit_3_failed_rows_are_counted() {
     let workspace = with(3, "");
     workspace.write("book.csv", "no,name\n1,Anna\n2,\n3,Ben\n");
     let said = workspace.run(&["-q", "--map", "name=name", "--max-errors", "3"]).exits(3).without_data();
-    assert_eq!(said.stderr, "1 of 3 asks failed (1 missing_value); see out/2026-11/failures\n");
+    assert_eq!(said.stderr, "1 of 3 asks failed (1 missing_value); see out/2026-11/failures.csv\n");
 }
