@@ -88,7 +88,7 @@ fn collect_that_leaves_rows_prints_the_command_that_sends_them() {
 
 #[test]
 #[ignore = "make hostile"]
-fn after_a_remembered_stop_the_printed_command_resumes() {
+fn after_a_remembered_stop_the_printed_command_buys_nothing_and_the_flag_that_the_message_names_resumes() {
     let strange = json!({ "success": true, "results": { "outcome": 7 } });
     let service = Hostile::new().on_all(Reply::answer(strange)).start();
     let campaign = Campaign::of(&service, 60);
@@ -97,8 +97,10 @@ fn after_a_remembered_stop_the_printed_command_resumes() {
     let said = campaign.run().exits(6);
     assert_eq!(service.book().charges(), paid);
     let command = said.next_command().trim_start_matches("rescreen ").to_owned();
-    campaign.say(&command);
-    assert!(service.book().charges() > paid, "`{command}` continued");
+    assert!(says(&campaign.say(&command).exits(6), "To run anyway, add --continue-anyway"));
+    assert_eq!(service.book().charges(), paid, "`{command}` bought the same fault again");
+    campaign.say(&format!("{command} --continue-anyway"));
+    assert!(service.book().charges() > paid, "--continue-anyway continues");
 }
 
 #[test]
