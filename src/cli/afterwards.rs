@@ -67,7 +67,9 @@ impl Afterwards {
             let out = report.out.display().to_string();
             let show = [program(), "show".to_owned(), out.clone()];
             lines.push(format!("its results: {}", quoted(&show)));
-            let export = [program(), "export".to_owned(), out, "--to".to_owned(), "results.xlsx".to_owned()];
+            let name = report.out.file_name().unwrap_or_default().to_string_lossy();
+            let workbook = format!("{name}-results.xlsx");
+            let export = [program(), "export".to_owned(), out, "--to".to_owned(), workbook];
             lines.push(format!("as a workbook: {}", quoted(&export)));
             lines.push(format!("in DuckDB: {}", query(&report.out, self.format)));
         }

@@ -2,7 +2,7 @@
 //! was published, and sends nothing.
 
 use super::{
-    chosen::{self, Wanted},
+    chosen::{self, Choice, Wanted},
     colour::Ink,
     json,
     output::{escaped_to_stdout, to_stderr},
@@ -171,10 +171,17 @@ fn of_subject(args: &ShowArgs, subject: &str, paths: &[PathBuf]) -> Result<ExitC
     let mut rows = rows_of_subject(&folders, subject)?;
     if rows.is_empty() {
         // The name of a campaign that has published nothing yet is not a subject.
-        if let Ok(chosen) = chosen::one("show", Some(Path::new(subject)), None) {
+        let place = match chosen::choose("show", Some(Path::new(subject)), None) {
+            Ok(Choice::One(chosen)) => Some(chosen.place),
+            Ok(Choice::Rehearsal(folder)) => Some(folder),
+            _ => None,
+        };
+        if let Some(place) = place.filter(|place| place.exists()) {
+            let status = [program(), "status".to_owned(), place.display().to_string()];
             return Err(Error::Config(format!(
-                "campaign {subject} has published no results yet; its state: {}",
-                quoted(&[program(), "status".to_owned(), chosen.place.display().to_string()])
+                "{} has no published results yet; its state: {}",
+                place.display(),
+                quoted(&status)
             )));
         }
         // The argument may be a person's number, so it is not repeated.

@@ -122,7 +122,8 @@ impl<'a> Worker<'a> {
                     let Position { source, row_number, .. } = &row.position;
                     if self.earlier.keep(&row.position, check_index) {
                         // An earlier run read the row with another mapping, which could fill the fields.
-                        let digest = self.digest("kept", format!("{source}\n{row_number}").as_bytes());
+                        let digest =
+                            self.digest(&format!("kept {check_index}"), format!("{source}\n{row_number}").as_bytes());
                         counts.digests.push((digest, check_index, Standing::Kept));
                     } else {
                         counts.rejected += 1;
@@ -206,8 +207,8 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// A request with masked values: the first character and the length of each text. Numbers and texts of at most three
-/// characters are shown as they are.
+/// A request with masked values: the first character and the length of each text, and only the length of a text of at most
+/// three characters. Numbers are shown as they are.
 fn masked(check: &str, ask: &AskRequest) -> String {
     let fields = ask.fields.iter().map(|(field, value)| match value.as_str() {
         // The first character of a short text says too much of it.

@@ -20,7 +20,7 @@ fn a_rehearsal_says_where_its_results_are_and_how_to_get_to_the_real_run() {
     insta::assert_snapshot!(last_lines(&said.stderr).join("\n"), @"
     its state: rescreen status out/rehearsals/book
     its results: rescreen show out/rehearsals/book
-    as a workbook: rescreen export out/rehearsals/book --to results.xlsx
+    as a workbook: rescreen export out/rehearsals/book --to book-results.xlsx
     in DuckDB: SELECT check_name, verdict, finding, count(*) FROM read_parquet('out/rehearsals/book/results/**/*.parquet', union_by_name = true) GROUP BY ALL
     the real run: set RESCREEN_API_KEY, then `rescreen plan` with --service URL --id COLUMN --price aml-screening=N --max-credits N --mode production --campaign NAME instead of --simulate
     ");
@@ -80,5 +80,5 @@ fn the_commands_after_a_run_work_when_they_are_copied() {
         let command = line.split_once(": ").unwrap().1;
         Said::of(&mut shell(workspace.path(), command)).exits(0);
     }
-    assert!(workspace.path().join("results.xlsx").is_file());
+    assert!(workspace.path().join("book-results.xlsx").is_file());
 }

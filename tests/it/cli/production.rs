@@ -31,7 +31,7 @@ fn a_run_prints_its_service_its_mapping_and_its_result() {
     outputs: out/2026-11
     its state: rescreen status out/2026-11
     its results: rescreen show out/2026-11
-    as a workbook: rescreen export out/2026-11 --to results.xlsx
+    as a workbook: rescreen export out/2026-11 --to 2026-11-results.xlsx
     in DuckDB: SELECT check_name, verdict, finding, count(*) FROM read_parquet('out/2026-11/results/**/*.parquet', union_by_name = true) GROUP BY ALL
     "#);
     let again = workspace.run(&[]).exits(3).without_data();
@@ -49,7 +49,7 @@ fn a_run_prints_its_service_its_mapping_and_its_result() {
     outputs: out/2026-11
     its state: rescreen status out/2026-11
     its results: rescreen show out/2026-11
-    as a workbook: rescreen export out/2026-11 --to results.xlsx
+    as a workbook: rescreen export out/2026-11 --to 2026-11-results.xlsx
     in DuckDB: SELECT check_name, verdict, finding, count(*) FROM read_parquet('out/2026-11/results/**/*.parquet', union_by_name = true) GROUP BY ALL
     "#);
 }

@@ -148,6 +148,9 @@ fn a_campaign_that_has_published_nothing_is_no_subject() {
     std::fs::create_dir_all(&begun).unwrap();
     std::fs::copy(workspace.path().join("out/2026-11/ledger.sqlite"), begun.join("ledger.sqlite")).unwrap();
     let said = workspace.say(&["show", "begun"]).exits(2);
-    said.says("campaign begun has published no results yet; its state: rescreen status out/begun");
+    said.says("out/begun has no published results yet; its state: rescreen status out/begun");
+    // A subject may contain a slash, and is not repeated.
+    let said = workspace.say(&["show", "1995/004005/07"]).exits(2).says("expected an output folder");
+    assert!(!said.stderr.contains("004005"), "{}", said.stderr);
     workspace.say(&["show", "nobody"]).exits(2).says("expected an output folder, the name of a campaign or a subject");
 }
