@@ -37,7 +37,7 @@ impl Saved {
         if fs::symlink_metadata(path).is_ok() {
             return refused("this file exists and is not overwritten; name another file");
         }
-        // A rehearsal has an output folder of its own, which is not the campaign's.
+        // `--simulate` changes the output folder, and the file must name that of the campaign.
         let flags = CampaignArgs { simulate: None, ..args.clone() };
         let file = flags.merged(CampaignFile::default(), path.parent().unwrap_or(Path::new("")))?;
         let text = match campaign_text(&file) {

@@ -18,15 +18,15 @@ use std::{
     time::Duration,
 };
 
-/// The order in which requests that were sent before are served, if their last answer was no refusal.
+/// Requests that were sent before, in the order in which they are served. Their last reply was not a refusal.
 const UNREFUSED: [SentBefore; 3] = [
     SentBefore { state: State::InDoubt, is_refused: false },
     SentBefore { state: State::Repeating, is_refused: false },
     SentBefore { state: State::Planned, is_refused: false },
 ];
 
-/// Requests refused for credits or rate come after everything else, because a refusal that the service caches under a
-/// key could pause all other requests. Those in doubt come last, because their key must not change.
+/// The same, refused for credits or rate. They come after the others, because a refusal that the service caches under a key
+/// could pause all other requests. Those in doubt come last, because their key must not change.
 const REFUSED: [SentBefore; 3] = [
     SentBefore { state: State::Planned, is_refused: true },
     SentBefore { state: State::InDoubt, is_refused: true },

@@ -6,7 +6,8 @@ use crate::support::{
 };
 use std::collections::BTreeSet;
 
-/// Flags that are no settings of a campaign, and two settings that fit no list with the others.
+/// Flags that `--save` does not write, because they are not settings of a campaign. `--sheet` and `--header-row` are
+/// settings, but they contradict the others in this test.
 const NO_SETTINGS: [&str; 13] = [
     "--show",
     "--failures",
