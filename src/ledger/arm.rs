@@ -15,7 +15,7 @@ use crate::catalogue::BodyShape;
 use crate::model::{
     Credits, IdempotencyKey, Judgement, Mode, Receipt, RequestId,
     budget::{Allowance, BudgetRefusal},
-    clock::{APART_MAX_US, are_apart, hours_us},
+    clock::{APART_MAX_US, LIFE_MARGIN_US, are_apart, hours_us, usable_life_us},
     planted::{Bug, planted},
     state::{Event, Hold, HoldChange, IllegalMove, KeyAge, Move, Outcome, Standing, State},
     transitions::next,
@@ -23,9 +23,6 @@ use crate::model::{
 use rusqlite::{OptionalExtension, Row, params};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-
-/// A request in doubt is not sent again in the last two hours of its key's lifetime.
-const LIFE_MARGIN_US: i64 = 2 * 3_600 * 1_000_000;
 
 /// The longest time that the service can ask to wait before a request is repeated.
 const NOT_BEFORE_MAX_US: i64 = 24 * 3_600 * 1_000_000;
@@ -96,7 +93,7 @@ impl RequestRow {
             (Some(first), Some(offset)) => now_us.saturating_add(offset).saturating_sub(first),
             _ => age_here,
         };
-        let life_us = hours_us(key_life_hours).saturating_sub(LIFE_MARGIN_US);
+        let life_us = usable_life_us(key_life_hours);
         // The age of a key from the future is not known.
         let is_future = |age: i64| age < -APART_MAX_US;
         let is_alive = |age: i64| (-APART_MAX_US..life_us).contains(&age);

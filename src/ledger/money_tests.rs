@@ -340,7 +340,7 @@ async fn a_repeated_answer_with_a_balance_that_is_too_low_is_doubtful_and_no_rea
 #[tokio::test]
 async fn requests_in_doubt_are_counted_for_the_api_key_that_they_were_sent_under() {
     let book = Book::new().await;
-    let under = |scope| book.reading().in_doubt_under(scope).unwrap();
+    let under = |scope| book.reading().doubts_by_api_key().unwrap().get(scope).copied().unwrap_or_default();
     assert_eq!(under("scope"), 0);
     book.comes_to(FIRST, Outcome::Unknown).await;
     book.comes_to(SECOND, Outcome::Pending { stated: None }).await;

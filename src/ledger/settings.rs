@@ -3,7 +3,6 @@
 
 use super::{Ledger, LedgerError, Reading, amount::Amounts};
 use crate::model::state::State;
-use rusqlite::params;
 use std::collections::BTreeMap;
 
 impl Ledger {
@@ -31,12 +30,5 @@ impl Reading {
         let mut select = self.conn.prepare(&sql)?;
         let found = select.query_map([], |row| Ok((row.get(0)?, row.amount(1)?)))?;
         Ok(found.collect::<Result<_, _>>()?)
-    }
-
-    /// How many requests in doubt were first sent under the API key with this fingerprint.
-    pub fn in_doubt_under(&self, scope: &str) -> Result<u64, LedgerError> {
-        let doubts = self.in_states(&[State::InDoubt, State::Repeating])?;
-        let sql = format!("SELECT count(*) FROM request WHERE {doubts} AND scope = ?1");
-        Ok(self.conn.query_row(&sql, params![scope], |row| row.amount(0))?)
     }
 }

@@ -14,6 +14,14 @@ pub fn hours_us(hours: u32) -> i64 {
     i64::from(hours).saturating_mul(3_600_000_000)
 }
 
+/// A request in doubt is not sent again in the last two hours of its key's lifetime.
+pub const LIFE_MARGIN_US: i64 = 2 * 3_600 * 1_000_000;
+
+/// How long a request in doubt may be sent again under a key with this lifetime, in microseconds.
+pub fn usable_life_us(key_life_hours: u32) -> i64 {
+    hours_us(key_life_hours).saturating_sub(LIFE_MARGIN_US)
+}
+
 /// The wall clock of a process.
 #[derive(Debug, Clone, Copy)]
 pub enum Clock {

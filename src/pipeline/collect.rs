@@ -217,7 +217,8 @@ impl Collection {
         if let Some(api_key) = api_key.filter(|_| open > 0) {
             let api_key = api_key?;
             let (reading, scope) = (ledger.reading()?, api_key.fingerprint());
-            let known = reading.in_doubt_under(&scope)? + reading.open_jobs(Some(&scope))?.count;
+            let in_doubt_under_it = reading.doubts_by_api_key()?.get(&scope).copied().unwrap_or_default();
+            let known = in_doubt_under_it + reading.open_jobs(Some(&scope))?.count;
             let is_here = campaign.service.simulate || campaign.service.in_process.is_some();
             if known == 0 {
                 (end.sent.withheld, end.sent.withheld_jobs) = (in_doubt, jobs);

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::model::{
     Stop,
-    clock::{hours_us, local_time},
+    clock::{local_time, usable_life_us},
     state::State,
 };
 
@@ -36,8 +36,7 @@ impl RunReport {
     /// What may have been charged and has no answer, and what to do about it.
     pub fn doubts(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        // A key is not used for sending again in the last two hours of its lifetime.
-        let safe_us = hours_us(self.key_life_hours.saturating_sub(2));
+        let safe_us = usable_life_us(self.key_life_hours);
         let until = self
             .oldest_doubt_us
             .map_or_else(|| "the keys expire".to_owned(), |at| local_time(at.saturating_add(safe_us)));

@@ -35,12 +35,16 @@ mod value;
 
 pub use inputs::{InitInput, InitOrder};
 
-use super::{campaign::place::REHEARSALS, wording::counted};
+use super::{
+    campaign::{file::CampaignFile, place::output_folder},
+    wording::counted,
+};
 use crate::{
     catalogue::{Catalogue, Declaration, FieldSpec},
     error::Error,
     mapping::{FieldSource, MappingError},
     model::{
+        Mode,
         field::{FieldKind, refusal::FieldRefusal},
         file_name::check_file_name,
         nearest::hint,
@@ -170,7 +174,7 @@ pub fn propose(order: &InitOrder) -> Result<Proposal, Error> {
     let layout = layout::layout_lines(first, &sampled.other_sheets);
     let nulls = nulls(&sampled.profiles);
     let draft = Draft {
-        campaign: &campaign_name(&order.inputs[0].path, &order.folder.join("out")),
+        campaign: &campaign_name(&order.inputs[0].path, &order.folder),
         paths: order.inputs.iter().map(|input| input.name.clone()).collect(),
         sampled: format!("{}.", capitalised(&layout::sampled(rows, is_whole))),
         layout: &layout,
@@ -260,8 +264,8 @@ fn nulls(profiles: &[Profile]) -> BTreeMap<&'static str, usize> {
 }
 
 /// A name for the next round: that of the file and a number, so that neither another list nor an earlier round, such as
-/// the rehearsal of another mapping, has the same one in `out`.
-fn campaign_name(path: &Path, out: &Path) -> String {
+/// the rehearsal of another mapping, has the same one. `base` is the folder of the campaign file.
+fn campaign_name(path: &Path, base: &Path) -> String {
     let stem = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = stem.split('.').next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
@@ -269,8 +273,11 @@ fn campaign_name(path: &Path, out: &Path) -> String {
     let name = name.trim_matches('-');
     let name = if name.is_empty() || check_file_name(name).is_err() { "round" } else { name };
     let is_free = |name: &String| {
-        let folders = [out.join(name), out.join(format!("{name}.sandbox")), out.join(REHEARSALS).join(name)];
-        !folders.iter().any(|folder| folder.exists())
+        let folder = |(mode, simulate)| {
+            output_folder(&CampaignFile { mode: Some(mode), simulate, ..CampaignFile::default() }, name, base)
+        };
+        let all = [(Mode::Production, false), (Mode::Sandbox, false), (Mode::Sandbox, true)];
+        !all.map(folder).iter().any(|folder| folder.exists())
     };
     (1..=ROUNDS_MAX).map(|round| format!("{name}-{round}")).find(is_free).unwrap_or_else(|| format!("{name}-1"))
 }

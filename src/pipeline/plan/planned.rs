@@ -5,7 +5,7 @@ use crate::{
     error::Error,
     ledger::Sums,
     mapping::{FieldFeed, UnmappedColumns},
-    model::{Stop, clock::hours_us},
+    model::{Stop, clock::usable_life_us},
     pipeline::{
         campaign::Campaign,
         corrections::CorrectionCounts,
@@ -69,7 +69,7 @@ impl Plan {
 
     /// Until when the keys of all requests in doubt are used for sending again, in microseconds since 1970.
     pub fn keys_until_us(&self, campaign: &Campaign) -> Option<i64> {
-        Some(self.oldest_doubt_us?.saturating_add(hours_us(campaign.key_life_hours().saturating_sub(2))))
+        Some(self.oldest_doubt_us?.saturating_add(usable_life_us(campaign.key_life_hours())))
     }
 
     /// Whether a run has nothing left to send or to wait for, also of rows that were read with another mapping.

@@ -11,7 +11,7 @@ use crate::{
     error::Error,
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
     model::{
-        Failure, FailureCode, Judgement, Position, Stage, clock::hours_us, job_life::LOST_AFTER, json_numbers,
+        Failure, FailureCode, Judgement, Position, Stage, clock::usable_life_us, job_life::LOST_AFTER, json_numbers,
         reply_text::reply_text, row::find_column, state::State, value_kind::TypedValue,
     },
     pipeline::{
@@ -287,8 +287,7 @@ impl Projector {
         };
         let reason = pending_reason(request.state, unrecognised);
         let check = self.check(ask.check_use)?;
-        // Nothing in doubt is sent again in the last two hours of its key.
-        let life_us = hours_us(check.key_life_hours.saturating_sub(2));
+        let life_us = usable_life_us(check.key_life_hours);
         let in_doubt = matches!(reason, PendingReason::InDoubt | PendingReason::Repeating);
         let deadline_us = request.first_armed_at_us.filter(|_| in_doubt).map(|at| at.saturating_add(life_us));
         let job = request.job.as_ref().filter(|_| reason == PendingReason::ServiceJob);

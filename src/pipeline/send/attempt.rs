@@ -293,16 +293,17 @@ async fn settle(
     let kept = |pause: Duration| micros(pause.min(PAUSE_KEPT_MAX));
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let waits = pause.map(|pause| context.check_pauses.refused(&sent.check, pause, PUSH_BACK_MAX));
-    let (of_all, mut of_check) = match waits {
-        Some(Waits::All(pause)) => (Some(pause), None),
-        Some(Waits::Check(pause)) => (None, Some(CheckPause::Until(now_us.saturating_add(kept(pause))))),
-        None => (None, None),
-    };
     let is_of_service =
         classified.author == Author::Service && classified.http_status.is_some_and(|status| status < 500);
-    if is_of_service && classified.push_back.is_none() {
-        of_check = context.check_pauses.answered(&sent.check, sent.sent_at).then_some(CheckPause::Over);
-    }
+    let (of_all, of_check) = match waits {
+        Some(Waits::All(pause)) => (Some(pause), None),
+        Some(Waits::Check(pause)) => (None, Some(CheckPause::Until(now_us.saturating_add(kept(pause))))),
+        None if is_of_service && classified.push_back.is_none() => {
+            let is_over = context.check_pauses.answered(&sent.check, sent.sent_at);
+            (None, is_over.then_some(CheckPause::Over))
+        }
+        None => (None, None),
+    };
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     context.latencies.record(latency_ms);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
