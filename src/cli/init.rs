@@ -15,7 +15,8 @@ use rescreen::{
     pipeline::{
         campaign::file::{CampaignFile, CheckTable},
         init::{
-            FittingCheck, InitInput, InitOrder, OpenSetting, Proposal, ProposalLine, fitting_checks, in_words, propose,
+            ColumnLine, FitsBy, Fitting, InitInput, InitOrder, OpenSetting, Proposal, ProposalLine, fitting_checks,
+            in_words, propose,
         },
     },
 };
@@ -24,9 +25,12 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
 };
+use unicode_width::UnicodeWidthStr;
 
 /// The most checks that are proposed.
 const CHECKS_MAX: usize = 10;
+/// The most columns that are listed.
+const COLUMNS_MAX: usize = 40;
 
 #[derive(Args)]
 pub struct InitArgs {
@@ -150,53 +154,56 @@ impl InitArgs {
         if !doubtful.is_empty() {
             lines_to_stderr(&format!("doubtful, so check it first: {}", doubtful.join(", ")));
         }
-        if !proposal.open.is_empty() {
-            let what = in_words(proposal.open.len(), "setting is", "settings are");
-            let keys: Vec<&str> = proposal.open.iter().map(|open| open.key.as_str()).collect();
-            lines_to_stderr(&format!("{what} needed and open: {}", keys.join(", ")));
-            self.say_how_to_fill(&proposal.open);
-        }
-        if to_stdout {
+        if proposal.open.is_empty() {
+            if !to_stdout {
+                output.say("Next, see what a run would do, in a rehearsal with the built-in simulator:");
+                output.say(&format!("  {}", quoted(&self.plan())));
+            }
             return;
         }
-        let then = if proposal.open.is_empty() {
-            "Next, see what a run would do, in a rehearsal with the built-in simulator:"
-        } else {
-            "Then:"
-        };
-        output.say(then);
-        output.say(&format!("  {}", quoted(&self.plan())));
+        let what = in_words(proposal.open.len(), "setting is", "settings are");
+        let keys: Vec<&str> = proposal.open.iter().map(|open| open.key.as_str()).collect();
+        lines_to_stderr(&format!("{what} needed and open: {}", keys.join(", ")));
+        if !proposal.columns.is_empty() {
+            say_columns(&proposal.columns);
+        }
+        self.say_how_to_fill(&proposal.open);
+        if !to_stdout {
+            output.say("When no line is OPEN, plan a rehearsal:");
+            output.say(&format!("  {}", quoted(&self.plan())));
+        }
     }
 
-    /// How to fill the first open setting that has a possible source. Each command can be run without a change.
+    /// How to fill the open settings that have a possible source. Each command can be run without a change.
     fn say_how_to_fill(&self, open: &[OpenSetting]) {
-        let Some(open) = open.iter().find(|open| open.map.is_some() || open.set.is_some()) else {
-            return to_stderr("Fill in the lines marked OPEN.");
+        let filled = |first: fn(&OpenSetting) -> Option<[&str; 3]>| -> Vec<[String; 3]> {
+            open.iter().filter_map(first).map(|words| words.map(str::to_owned)).collect()
         };
-        if let Some(source) = &open.map {
-            to_stderr("Fill in the lines marked OPEN, or say it here and write the file again, such as:");
-            to_stderr(&format!("  {}", quoted(&self.again("--map", &open.key, source))));
+        let by_column = filled(|open| open.by_map().or_else(|| open.by_set()));
+        let by_constant = filled(|open| open.by_set().or_else(|| open.by_map()));
+        if by_column.is_empty() {
+            return to_stderr("Fill in the lines marked OPEN.");
         }
-        if let Some(constant) = &open.set {
-            lines_to_stderr(match &open.map {
-                Some(_) => "Or give every row the same value; this one is a guess, and you decide:",
-                None => {
-                    "Fill in the lines marked OPEN, or say it here and write the file again. This value for every row \
-                     is a guess, and you decide:"
-                }
-            });
-            to_stderr(&format!("  {}", quoted(&self.again("--set", &open.key, constant))));
+        let only = if by_column.len() < open.len() { "some of " } else { "" };
+        lines_to_stderr(&format!(
+            "Fill in the lines marked OPEN, or fill {only}them with guesses, and write the file again. You decide \
+             whether the guesses are right:"
+        ));
+        to_stderr(&format!("  {}", quoted(&self.again(&by_column))));
+        if by_constant != by_column {
+            lines_to_stderr("Or give every row the same value:");
+            to_stderr(&format!("  {}", quoted(&self.again(&by_constant))));
         }
     }
 
-    /// This command with an open field filled.
-    fn again(&self, flag: &str, open: &str, value: &str) -> Vec<String> {
+    /// This command with open fields filled: flag, field and value of each.
+    fn again(&self, filled: &[[String; 3]]) -> Vec<String> {
         let mut words = self.words();
         words.extend(self.checks.iter().flat_map(|check| ["--check".to_owned(), check.clone()]));
         for (flag, values) in [("--map", &self.maps), ("--set", &self.sets)] {
             words.extend(values.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
         }
-        words.extend([flag.to_owned(), format!("{open}={value}")]);
+        words.extend(filled.iter().flat_map(|[flag, field, value]| [flag.clone(), format!("{field}={value}")]));
         words.extend((self.output.as_os_str() != "-").then(|| "--force".to_owned()));
         words
     }
@@ -223,26 +230,37 @@ impl InitArgs {
     }
 
     /// The checks that fit, as commands.
-    fn list(&self, fitting: &[FittingCheck]) -> Result<ExitCode, Error> {
-        if fitting.is_empty() {
+    fn list(&self, fitting: &Fitting) -> Result<ExitCode, Error> {
+        fitting.inputs.iter().for_each(|line| lines_to_stderr(line));
+        if fitting.by != FitsBy::Values {
+            say_columns(&fitting.columns);
+        }
+        to_stderr("");
+        if fitting.checks.is_empty() {
             return Err(Error::Config(
-                "no check is named, and none fits the columns by their values or names; name one with --check NAME: `rescreen \
-                 checks` lists them"
+                "no check is named, and none fits the columns by their values or names; name one with --check NAME, \
+                 and fill its fields with --map FIELD=COLUMN: `rescreen checks` lists all checks, and `rescreen checks \
+                 NAME` the fields of one"
                     .to_owned(),
             ));
         }
-        if fitting.iter().any(|check| check.is_by_name_only) {
-            lines_to_stderr(
+        lines_to_stderr(match fitting.by {
+            FitsBy::Values => "No check is named. These fit the values of the columns:",
+            FitsBy::Names => {
                 "No check is named, and none fits the columns by their values. These fit by the names of columns only, \
-                 so look at the values first:",
-            );
-        } else {
-            to_stderr("No check is named. These fit the values of the columns:");
-        }
-        for check in fitting.iter().take(CHECKS_MAX) {
+                 so look at the values first:"
+            }
+            FitsBy::Texts => {
+                "No check is named, and none fits the columns by their values or names. These need a name, and a column \
+                 has texts that may be one:"
+            }
+        });
+        for check in fitting.checks.iter().take(CHECKS_MAX) {
             to_stderr("");
             lines_to_stderr(&format!("{}: {}", check.name, check.summary));
-            paragraph("  ", 4, &check.fed.join("; ")).iter().for_each(|line| to_stderr(line));
+            if !check.fed.is_empty() {
+                paragraph("  ", 4, &check.fed.join("; ")).iter().for_each(|line| to_stderr(line));
+            }
             if !check.open.is_empty() {
                 paragraph("  open: ", 4, &check.open.join(", ")).iter().for_each(|line| to_stderr(line));
             }
@@ -251,10 +269,24 @@ impl InitArgs {
             to_stderr(&format!("  {}", quoted(&words)));
         }
         to_stderr("");
-        let more = fitting.len().saturating_sub(CHECKS_MAX);
+        let more = fitting.checks.len().saturating_sub(CHECKS_MAX);
         let more = if more > 0 { format!("{more} more fit. ") } else { String::new() };
         to_stderr(&format!("{more}`rescreen checks` lists all checks. --check can be given several times."));
         Ok(ExitCode::Usage)
+    }
+}
+
+/// The columns of the input, for those who choose among them.
+fn say_columns(columns: &[ColumnLine]) {
+    let width = columns.iter().take(COLUMNS_MAX).map(|one| one.name.width()).max().unwrap_or_default();
+    to_stderr("The columns of the sample:");
+    for one in columns.iter().take(COLUMNS_MAX) {
+        let padding = " ".repeat(width - one.name.width());
+        to_stderr(&format!("  {}{padding}  {}", one.name, one.about));
+    }
+    let more = columns.len().saturating_sub(COLUMNS_MAX);
+    if more > 0 {
+        to_stderr(&format!("  and {more} more"));
     }
 }
 

@@ -2,8 +2,9 @@
 //! suggested: an optional field changes what is asked and paid for, so the user has to want it.
 
 use super::{
+    column::SHOWN_CHARACTERS_MAX,
     entity::entity,
-    guess::{FieldFeed, Guess, OpenField, expected, guess},
+    guess::{CANDIDATES_MAX, FieldFeed, Guess, OpenField, expected, guess, is_name, listed, remarks},
     profile::Profile,
     subject_name::subject_name,
 };
@@ -13,7 +14,7 @@ use crate::{
         column_names::{NameFit, role, role_of},
     },
     mapping::FieldSource,
-    model::field::FieldKind,
+    model::{field::FieldKind, printable::printable_cut},
 };
 use std::collections::BTreeMap;
 
@@ -22,6 +23,8 @@ const NUMBERS: [FieldKind; 5] =
     [FieldKind::SaId, FieldKind::Vin, FieldKind::RegistrationNumber, FieldKind::Plate, FieldKind::PlateAny];
 /// A column with a value in fewer rows of 100 needs a value for the others.
 const FEW_ROWS_PERCENT: usize = 50;
+/// A column of names, of which nothing but its texts is known, has a value in at least this many rows of 100.
+const FILLED_PERCENT: usize = 90;
 
 /// What becomes of a field in the campaign file.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +76,11 @@ impl CheckGuess {
         self.fed().any(|(field, _)| NUMBERS.contains(&field.kind) || is_full_name(field))
     }
 
+    /// Whether this check is about a name, and a column has texts that may be one.
+    pub fn is_by_texts(&self) -> bool {
+        self.open().any(|(field, open)| is_full_name(field) && !open.candidates.is_empty())
+    }
+
     /// Whether this check fits by the values of columns, and not only by names.
     pub fn is_by_content(&self) -> bool {
         let feeds = self.fields.iter().filter_map(|one| match &one.standing {
@@ -98,7 +106,7 @@ pub fn check(
 ) -> CheckGuess {
     let find = |name: &str| declaration.fields.iter().find(|field| field.name == name);
     let name = find("name").filter(|field| is_full_name(field)).map(|field| match given.get("name") {
-        Some(source) => Guess::Fed(said(source)),
+        Some(source) => Guess::Fed(said(source, profiles)),
         None => subject_name(field, profiles),
     });
     let nothing = Guess::open("", Vec::new());
@@ -107,7 +115,7 @@ pub fn check(
     let mut fields = Vec::new();
     for field in &declaration.fields {
         let guess = match given.get(&field.name) {
-            Some(source) => Guess::Fed(said(source)),
+            Some(source) => Guess::Fed(said(source, profiles)),
             None if declaration.consent.as_ref() == Some(&field.name) => {
                 Guess::open(format!("expected {}", field.doc), Vec::new())
             }
@@ -139,17 +147,23 @@ fn is_full_name(field: &FieldSpec) -> bool {
     field.kind == FieldKind::Text && role_of(field).is_some_and(|role| role.name == "full_name")
 }
 
-fn said(source: &FieldSource) -> FieldFeed {
+/// What the user said feeds a field. A column is named as the user wrote it.
+fn said(source: &FieldSource, profiles: &[Profile]) -> FieldFeed {
     let from = match source {
-        FieldSource::Column(_) => "the column that you named".to_owned(),
+        FieldSource::Column(name) => format!("column `{}`", printable_cut(name, SHOWN_CHARACTERS_MAX)),
         FieldSource::Template(_) => "the template that you gave".to_owned(),
         FieldSource::Constant(value) => format!("the constant {value}"),
     };
-    FieldFeed { source: source.clone(), from, why: "as you said".to_owned(), is_doubtful: false, is_by_content: false }
+    let profile = profiles.iter().find(|one| one.place.source() == *source);
+    let why = format!("as you said{}", profile.map(remarks).unwrap_or_default());
+    FieldFeed { source: source.clone(), from, why, is_doubtful: false, is_by_content: false }
 }
 
 /// What to write into an open field, where the rows give a hint.
 fn with_hints(field: &FieldSpec, mut open: OpenField, profiles: &[Profile], all_fields: &[&FieldSpec]) -> OpenField {
+    if is_full_name(field) && open.candidates.is_empty() {
+        return with_texts(open, profiles);
+    }
     let is_country = role_of(field).is_some_and(|role| role.name == "country");
     let sa_id = all_fields.iter().find(|field| field.kind == FieldKind::SaId);
     let numbers = sa_id.and_then(|sa_id| {
@@ -179,6 +193,23 @@ fn with_hints(field: &FieldSpec, mut open: OpenField, profiles: &[Profile], all_
         let value = if is_country { constant.into() } else { 0.into() };
         open.candidates.push(FieldSource::Constant(value));
     }
+    open
+}
+
+/// The columns whose values can be names, though nothing else says so.
+fn with_texts(mut open: OpenField, profiles: &[Profile]) -> OpenField {
+    let can_be = |one: &&Profile| {
+        let is_varied = one.filled * 100 >= one.rows * FILLED_PERCENT && one.distinct * 2 >= one.filled;
+        is_name(one) && is_varied && one.shown_name().is_some()
+    };
+    let mut columns: Vec<&Profile> = profiles.iter().filter(can_be).collect();
+    columns.sort_by_key(|one| std::cmp::Reverse(one.distinct));
+    let shown: Vec<String> = columns.iter().map(|one| one.shown()).collect();
+    if let [_, others @ ..] = &shown[..] {
+        let have = if others.is_empty() { "has" } else { "have" };
+        open.why.push_str(&format!("; {} {have} texts that may be names, and you decide", listed(&shown)));
+    }
+    open.candidates = columns.iter().take(CANDIDATES_MAX).map(|one| one.place.source()).collect();
     open
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Most characters of a column's name in a message or a comment.
-const SHOWN_CHARACTERS_MAX: usize = 60;
+pub const SHOWN_CHARACTERS_MAX: usize = 60;
 /// The most places of a JSON row.
 const PLACES_MAX: usize = 500;
 const DEPTH_MAX: usize = 4;

@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 pub const TABLE: &str = "entity";
 /// The number of values or rows, of 100, that must indicate it.
 const SHOWN_PERCENT: usize = 95;
+/// The same for a column that says it of some rows only.
+const WORDS_PERCENT: usize = 50;
 /// The same for names with a legal form of a company.
 const COMPANIES_PERCENT: usize = 90;
 
@@ -33,7 +35,7 @@ pub fn entity(
     let no_table = BTreeMap::new();
     let columns: Vec<&Profile> = profiles.iter().filter(|one| says_entity(field, one)).collect();
     match &columns[..] {
-        [] => (one_for_all(field, profiles, name, catalogue_fields), no_table),
+        [] => (with_words(one_for_all(field, profiles, name, catalogue_fields), profiles), no_table),
         [only] => by_column(field, only),
         several => {
             let names: Vec<String> = several.iter().map(|one| one.shown()).collect();
@@ -82,6 +84,33 @@ fn by_column(field: &FieldSpec, profile: &Profile) -> (Guess, BTreeMap<String, S
         grouped(profile.filled as u64)
     );
     (feed(source, why), entries)
+}
+
+/// An open guess with the columns that have a word for one of the two in many rows and none for the other, such as
+/// `individual` in the rows of persons only. The rows without such a word would be the other; that is a guess.
+fn with_words(guess: Guess, profiles: &[Profile]) -> Guess {
+    let Guess::Open(mut open) = guess else { return guess };
+    for one in profiles {
+        let (persons, companies) = (one.traits.person_words, one.traits.company_words);
+        let entities: Vec<(&str, u8)> = one.traits.entity_words();
+        let is_one_kind = (persons == 0) != (companies == 0) && entities.iter().all(|(word, _)| word.len() > 3);
+        if !is_one_kind || one.shown_name().is_none() || !one.has_share(persons + companies, WORDS_PERCENT) {
+            continue;
+        }
+        let words: Vec<String> = entities.iter().map(|(word, _)| format!("'{word}'")).collect();
+        let (named, other) = if companies == 0 { (0, 1) } else { (1, 0) };
+        let read = format!("{} | default('', true) | lower", one.place.operand());
+        let source = format!("{{{{ {named} if ({read}) in [{}] else {other} }}}}", words.join(", "));
+        open.why.push_str(&format!(
+            "; {} has a word for a {} in {} of {} rows",
+            one.shown(),
+            if named == 0 { "person" } else { "company" },
+            grouped((persons + companies) as u64),
+            grouped(one.rows as u64)
+        ));
+        open.with_default.push(FieldSource::Template(source));
+    }
+    Guess::Open(open)
 }
 
 /// One value for all rows, if every row shows it in the same way.

@@ -23,7 +23,7 @@ const FILLED_PERCENT: usize = 50;
 /// Values that fit, of 100, below which a guess says that others do not.
 const MOST_PERCENT: usize = 95;
 /// The most columns that an open field names.
-const CANDIDATES_MAX: usize = 4;
+pub const CANDIDATES_MAX: usize = 4;
 
 /// What feeds a field.
 #[derive(Debug, Clone, PartialEq)]

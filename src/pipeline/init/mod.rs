@@ -53,7 +53,7 @@ use crate::{
 };
 use check::{CheckGuess, Standing};
 use guess::OpenField;
-use inputs::{files_root, read};
+use inputs::{Sampled, files_root, read};
 use profile::Profile;
 use std::{collections::BTreeMap, path::Path};
 use text::{Draft, capitalised};
@@ -79,6 +79,15 @@ pub struct Proposal {
     pub lines: Vec<ProposalLine>,
     /// The needed settings that are open.
     pub open: Vec<OpenSetting>,
+    /// The columns, if a needed field is open and no column is a candidate for it.
+    pub columns: Vec<ColumnLine>,
+}
+
+/// A column as the screen lists it: its name, how many values it has, and what they look like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnLine {
+    pub name: String,
+    pub about: String,
 }
 
 /// A needed setting that is open.
@@ -93,6 +102,16 @@ pub struct OpenSetting {
 }
 
 impl OpenSetting {
+    /// Flag, key and value to fill it from a column or a template.
+    pub fn by_map(&self) -> Option<[&str; 3]> {
+        self.map.as_deref().map(|source| ["--map", &self.key, source])
+    }
+
+    /// Flag, key and value to fill it with a constant.
+    pub fn by_set(&self) -> Option<[&str; 3]> {
+        self.set.as_deref().map(|constant| ["--set", &self.key, constant])
+    }
+
     fn of(key: String, open: &OpenField) -> OpenSetting {
         // A field that only few rows have rejects the others, so the form with a default comes first.
         let map = open.with_default.iter().chain(&open.candidates).find_map(|source| match source {
@@ -107,6 +126,28 @@ impl OpenSetting {
     }
 }
 
+/// Why checks fit an input, the best reason first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FitsBy {
+    /// The values of columns.
+    Values,
+    /// The names of columns: no check fits by values.
+    Names,
+    /// A column has texts that may be names; nothing says so.
+    Texts,
+}
+
+/// The checks that fit an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fitting {
+    /// About the inputs.
+    pub inputs: Vec<String>,
+    pub columns: Vec<ColumnLine>,
+    pub by: FitsBy,
+    /// The ones that most people begin with come first.
+    pub checks: Vec<FittingCheck>,
+}
+
 /// A check that fits an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FittingCheck {
@@ -116,9 +157,18 @@ pub struct FittingCheck {
     pub fed: Vec<String>,
     /// Its needed fields that are open.
     pub open: Vec<String>,
-    /// It fits by the names of columns only, because no check fits by values.
-    pub is_by_name_only: bool,
 }
+
+/// The checks that most people begin with. Of several that fit they are listed first, in this order.
+const FIRST: [&str; 7] = [
+    "said-verification",
+    "aml-screening",
+    "cipc-company",
+    "number-plate",
+    "vehicle-check",
+    "vin-decode",
+    "bank-account",
+];
 
 /// The most rounds of a list that are looked for, to name the next one.
 const ROUNDS_MAX: usize = 1_000;
@@ -183,9 +233,9 @@ pub fn propose(order: &InitOrder) -> Result<Proposal, Error> {
         files_root: files_root.clone(),
         checks: &checks,
     };
-    let summary = |(input, sample): (&InitInput, &Sample)| layout::summary(&input.name, sample, sample.rows.len());
     let mut open: Vec<OpenSetting> = Vec::new();
     let mut lines = vec![id_line(&id)];
+    lines.extend(null_line(&nulls));
     let several = checks.len() > 1;
     for guess in &checks {
         for one in &guess.fields {
@@ -198,23 +248,24 @@ pub fn propose(order: &InitOrder) -> Result<Proposal, Error> {
     if files_root == Some(None) {
         open.push(OpenSetting { key: "[input] files_root".to_owned(), map: None, set: None });
     }
-    Ok(Proposal {
-        text: draft.text(),
-        inputs: order.inputs.iter().zip(&sampled.samples).map(summary).collect(),
-        lines,
-        open,
-    })
+    let is_without_column =
+        |open: &OpenField| open.candidates.iter().all(|source| matches!(source, FieldSource::Constant(_)));
+    let needs_columns = checks.iter().flat_map(CheckGuess::open).any(|(_, open)| is_without_column(open));
+    let columns = if needs_columns { column_lines(&sampled.profiles) } else { Vec::new() };
+    Ok(Proposal { text: draft.text(), inputs: summaries(order, &sampled), lines, open, columns })
 }
 
-/// The checks whose fields the columns of an input fit by content; if there is none, those that fit by name.
+/// The checks whose fields the columns of an input fit by content; if there is none, those that fit by name, and then
+/// those whose name may be a column of texts.
 ///
 /// # Errors
 /// An input cannot be read, or the inputs differ in their layout.
-pub fn fitting_checks(order: &InitOrder) -> Result<Vec<FittingCheck>, Error> {
+pub fn fitting_checks(order: &InitOrder) -> Result<Fitting, Error> {
     let catalogue = Catalogue::built_in();
     let all_fields = fields_of(catalogue.iter(), &catalogue);
     let nothing = BTreeMap::new();
-    let guesses = |profiles: &[Profile], fits: fn(&CheckGuess) -> bool| -> Vec<(CheckGuess, &Declaration)> {
+    type Fits = fn(&CheckGuess) -> bool;
+    let guesses = |profiles: &[Profile], fits: Fits| -> Vec<(CheckGuess, &Declaration)> {
         let guessed = catalogue.iter().map(|one| (check::check(one, profiles, &nothing, &all_fields), one));
         guessed.filter(|(guess, one)| fits(guess) && one.consent.is_none()).collect()
     };
@@ -223,13 +274,33 @@ pub fn fitting_checks(order: &InitOrder) -> Result<Vec<FittingCheck>, Error> {
         guesses(profiles, CheckGuess::is_by_content).len() * 100 + guesses(profiles, CheckGuess::is_by_name).len()
     };
     let sampled = read(order, &all_fields, &score)?;
-    let by_content = guesses(&sampled.profiles, CheckGuess::is_by_content);
-    let is_by_name_only = by_content.is_empty();
-    let guessed = if is_by_name_only { guesses(&sampled.profiles, CheckGuess::is_by_name) } else { by_content };
-    let mut fitting: Vec<FittingCheck> =
-        guessed.into_iter().map(|guess| FittingCheck { is_by_name_only, ..fitting_check(guess) }).collect();
-    fitting.sort_by_key(|check| check.open.len());
-    Ok(fitting)
+    let reasons: [(FitsBy, Fits); 3] = [
+        (FitsBy::Values, CheckGuess::is_by_content),
+        (FitsBy::Names, CheckGuess::is_by_name),
+        (FitsBy::Texts, CheckGuess::is_by_texts),
+    ];
+    let mut found = (FitsBy::Texts, Vec::new());
+    for (by, fits) in reasons {
+        found = (by, guesses(&sampled.profiles, fits));
+        if !found.1.is_empty() {
+            break;
+        }
+    }
+    let (by, guessed) = found;
+    let mut checks: Vec<FittingCheck> = guessed.into_iter().map(fitting_check).collect();
+    let rank = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
+    checks.sort_by_key(|check| (rank(&check.name), check.open.len()));
+    Ok(Fitting { inputs: summaries(order, &sampled), columns: column_lines(&sampled.profiles), by, checks })
+}
+
+fn column_lines(profiles: &[Profile]) -> Vec<ColumnLine> {
+    profiles.iter().map(|one| ColumnLine { name: one.shown(), about: one.about() }).collect()
+}
+
+/// One line about each input.
+fn summaries(order: &InitOrder, sampled: &Sampled) -> Vec<String> {
+    let summary = |(input, sample): (&InitInput, &Sample)| layout::summary(&input.name, sample, sample.rows.len());
+    order.inputs.iter().zip(&sampled.samples).map(summary).collect()
 }
 
 fn fitting_check((guess, declaration): (CheckGuess, &Declaration)) -> FittingCheck {
@@ -243,7 +314,6 @@ fn fitting_check((guess, declaration): (CheckGuess, &Declaration)) -> FittingChe
         summary: declaration.summary.clone(),
         fed: fed.collect(),
         open: guess.open().map(|(field, _)| field.name.clone()).collect(),
-        is_by_name_only: false,
     }
 }
 
@@ -285,6 +355,18 @@ fn campaign_name(path: &Path, base: &Path) -> String {
 fn id_line(id: &row_id::RowId) -> ProposalLine {
     let from = id.column.as_ref().map(|_| format!("column {}", id.shown.trim_start_matches("column ")));
     ProposalLine { target: "id".to_owned(), from, why: id.why.clone(), is_doubtful: false }
+}
+
+/// The words for a missing value. They are the program's own, so the screen may show them.
+fn null_line(nulls: &BTreeMap<&'static str, usize>) -> Option<ProposalLine> {
+    let cells: usize = nulls.values().sum();
+    let words: Vec<String> = nulls.keys().map(|word| format!("`{word}`")).collect();
+    (cells > 0).then(|| ProposalLine {
+        target: "null".to_owned(),
+        from: Some(guess::listed(&words)),
+        why: format!("read as a missing value, in {} of the sample", in_words(cells, "cell", "cells")),
+        is_doubtful: false,
+    })
 }
 
 fn field_line(target: String, standing: &Standing) -> Option<ProposalLine> {

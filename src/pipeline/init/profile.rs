@@ -11,6 +11,7 @@ use crate::{
         column_names::{NameFit, role},
     },
     model::{Row, column_name::looks_like_a_name, field::FieldKind},
+    pipeline::wording::grouped,
 };
 use std::{
     collections::{BTreeMap, HashSet},
@@ -74,6 +75,24 @@ impl Profile {
     pub fn shown_name(&self) -> Option<String> {
         let path = self.place.path();
         (self.may_be_shown && looks_like_a_name(&path)).then_some(path)
+    }
+
+    /// How many of its values there are, and what they look like.
+    pub fn about(&self) -> String {
+        if self.filled == 0 {
+            return "empty".to_owned();
+        }
+        let traits = &self.traits;
+        let looks = match traits {
+            _ if self.has_share(traits.addresses, 90) => "e-mail addresses",
+            _ if self.has_share(traits.file_names, 90) => "names of files",
+            _ if self.has_share(traits.numbers, 90) => "numbers",
+            _ if self.has_share(traits.long, 20) => "long texts",
+            _ if self.has_share(traits.texts, 80) => "texts",
+            _ => "values of several kinds",
+        };
+        let (filled, distinct) = (grouped(self.filled as u64), grouped(self.distinct as u64));
+        format!("{filled} filled, {distinct} distinct, {looks}")
     }
 
     /// Its name in a message or a comment.

@@ -78,7 +78,7 @@ fn each_command_for_an_open_field_works_as_it_is_printed() {
         "{}",
         first.stderr
     );
-    first.says("this one is a guess, and you decide");
+    first.says("You decide whether the guesses are right");
     let text = fs::read_to_string(folder.path().join("rescreen.toml")).unwrap();
     let with_default = "# fields.country = \"{{ c | default('za', true) }}\"";
     for line in ["# fields.country = \"c\"", "# fields.country = { value = \"za\" }", with_default] {
@@ -99,11 +99,53 @@ fn an_open_field_without_a_candidate_prints_no_command() {
     let said = folder.say(&["init", "list.csv", "--check", "said-verification"]).exits(0);
     assert_eq!(commands(&said), [""; 0], "{}", said.stderr);
     assert!(!said.stderr.contains("COLUMN"), "{}", said.stderr);
-    // Of several open fields the first with a candidate is shown.
+    // One command fills all open fields.
     let said = folder.say(&["init", "list.csv", "--check", "aml-screening", "--force"]).exits(0);
     let found = commands(&said);
-    assert_eq!(found, ["rescreen init list.csv --check aml-screening --set entity=0 --force"], "{}", said.stderr);
-    Said::of(&mut shell(folder.path(), &found[0])).exits(0);
+    let filled = "rescreen init list.csv --check aml-screening --set entity=0 --set country=za --force";
+    assert_eq!(found, [filled], "{}", said.stderr);
+    said.says("fill some of them with guesses").says("`x`   2 filled, 2 distinct, values of several kinds");
+    Said::of(&mut shell(folder.path(), &found[0])).exits(0).says("1 setting is needed and open: name");
+}
+
+/// A list of an office that publishes it without a header, and writes `-0-` where a value is missing.
+const WITHOUT_HEADER: &str = "36,\"AERO QUILLMOOR\",-0- ,\"CUBA\",-0- \n173,\"VEXFORD, Thandiwe\",\"individual\",\"CUBA\",-0- \n\
+     306,\"MOYO, Zola\",\"individual\",\"CUBA\",\"a.k.a. 'ZM'.\"\n424,\"SHIP OF DUBE\",\"vessel\",\"CUBA\",-0- \n";
+
+#[test]
+fn a_list_without_a_header_is_ready_with_the_command_that_init_prints() {
+    let folder = Folder::with("list.csv", WITHOUT_HEADER);
+    let listed = folder
+        .say(&["init", "list.csv"])
+        .exits(2)
+        .says("no header")
+        .says("`column_2`  4 filled, 4 distinct, texts")
+        .says("a column has texts that may be one");
+    let found = commands(&listed);
+    assert_eq!(found[0], "rescreen init list.csv --check aml-screening");
+    let open = Said::of(&mut shell(folder.path(), &found[0]))
+        .exits(0)
+        .says("null ← `-0-`")
+        .says("has a word for a person in 2 of 4 rows");
+    for command in commands(&open) {
+        let filled = Said::of(&mut shell(folder.path(), &command)).exits(0).says("name ← column `column_2`");
+        assert_eq!(commands(&filled), [""; 0], "nothing is open: {}", filled.stderr);
+        folder.say(&["plan", "--simulate"]).exits(0);
+    }
+    // A row without the word for a person is a company.
+    let text = folder.init(&["list.csv", "--check", "aml-screening", "--force"]);
+    let entity = text.lines().find_map(|line| line.strip_prefix("# fields.entity = \"{{ 0 if")).unwrap();
+    assert!(entity.contains("['individual'] else 1"), "{text}");
+}
+
+#[test]
+fn the_checks_that_most_people_begin_with_are_listed_first() {
+    let folder = Folder::with("list.csv", "no,full name\n1,Thandi Nkosi\n2,Zola Moyo\n3,Anele Dube\n");
+    let found = commands(&folder.say(&["init", "list.csv"]).exits(2));
+    assert!(found.len() > 2 && found[0].ends_with("--check aml-screening"), "{found:?}");
+    let folder = Folder::with("list.csv", "no,rsa id\n1,9503143488082\n2,7306067651087\n3,8607125667083\n");
+    let found = commands(&folder.say(&["init", "list.csv"]).exits(2));
+    assert!(found.len() > 2 && found[0].ends_with("--check said-verification"), "{found:?}");
 }
 
 #[test]
