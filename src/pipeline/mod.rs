@@ -51,13 +51,13 @@ pub use export::{ChangedSince, ExportFormat, ExportOrder, Exported, ExportedFile
 pub use intake::IntakeProgress;
 pub use intake::notes::{Noted, Notes};
 pub use intake::rejections::{Rejection, Rejections};
+pub use intake::values::ValueCounts;
 pub use plan::{
     Plan, PlanOptions,
     money::{CheckCost, Money},
     outlook::{self, AccountSeen, Obstacle},
     plan,
     tree::Tree,
-    values::ValueCounts,
 };
 pub use prepare::Prepared;
 pub use publish::Tap;

@@ -285,16 +285,9 @@ fn remarks(planned: &Planned<'_>) -> Vec<String> {
     let mut remarks: Vec<String> =
         campaign.declared().iter().map(|declared| format!("declared by you {declared}")).collect();
     if let (Some(id), Some(counts)) = (&campaign.id, &plan.id)
-        && counts.repeated() + counts.empty > 0
+        && let Some(doubt) = counts.of_id(id)
     {
-        let mut parts = Vec::new();
-        if counts.repeated() > 0 {
-            parts.push(format!("{} the id of another row", counted(counts.repeated(), "row has", "rows have")));
-        }
-        if counts.empty > 0 {
-            parts.push(format!("{} no id", counted(counts.empty, "row has", "rows have")));
-        }
-        remarks.push(format!("warning: `{id}` does not identify each row: {}", parts.join(", ")));
+        remarks.push(format!("warning: {doubt}"));
     }
     for (note, noted) in plan.notes.iter() {
         let (values, row) = (counted(noted.count, "value", "values"), grouped(noted.row_number));

@@ -2,7 +2,12 @@
 //! while requests are sent. This module decides how far reading may be ahead of the commits: far enough that one commit
 //! contains many splits.
 
-use super::{Intake, IntakeProgress, IntakeStep, MappedSplit, body_receiver::BodyReceiver, notes::Notes};
+use super::{
+    Intake, IntakeProgress, IntakeStep, MappedSplit,
+    body_receiver::BodyReceiver,
+    notes::Notes,
+    values::{SplitValues, ValueTally},
+};
 use crate::{
     error::Error,
     ledger::{Committing, Fate, IngestedAsk, IngestedSplit, Ledger},
@@ -21,11 +26,42 @@ use tokio::sync::watch;
 /// commits write fewer pages of the ledger, but beyond this size the gain is small and only memory use grows.
 const AHEAD_BYTES_MAX: usize = 6 << 20;
 
+/// Counts the ids of the rows that a run reads. Only a remark depends on it, so a fault of its temporary file ends the
+/// count and not the run.
+struct IdCount {
+    id: Option<String>,
+    tally: Option<ValueTally>,
+}
+
+impl IdCount {
+    fn new(intake: &Intake) -> IdCount {
+        let id = intake.id().map(str::to_owned);
+        IdCount { tally: id.is_some().then(ValueTally::default), id }
+    }
+
+    fn add(&mut self, split: SplitValues) {
+        if self.tally.as_mut().is_some_and(|tally| tally.add(split).is_err()) {
+            self.tally = None;
+        }
+    }
+
+    /// What is wrong with the ids, if something is.
+    fn end(self) -> Option<String> {
+        self.tally?.end().ok()?.of_id(&self.id?)
+    }
+}
+
 /// Splits that were given to the writer, each with its row count and size.
-#[derive(Default)]
 struct Ahead {
     splits: VecDeque<(u64, usize, Committing<()>)>,
     bytes: usize,
+    ids: IdCount,
+}
+
+impl Ahead {
+    fn new(intake: &Intake) -> Ahead {
+        Ahead { splits: VecDeque::new(), bytes: 0, ids: IdCount::new(intake) }
+    }
 }
 
 /// Writes every split to the ledger.
@@ -48,20 +84,20 @@ pub struct Ingest {
 impl Ingest {
     /// Runs to the end of the input, or to the next split after a stop. Blocks: call it from a separate thread.
     pub fn run(self, mut intake: Intake) -> Result<(), Error> {
-        let mut ahead = Ahead::default();
+        let mut ahead = Ahead::new(&intake);
         let result = self.ingest_all(&mut intake, &mut ahead);
         let result = result.and(self.wait_until(&mut ahead, 0));
-        self.end(&result);
+        self.end(ahead.ids, &result);
         result
     }
 
     /// Like [`Ingest::run`], but on the caller's task, with a yield after each split.
     pub async fn run_inline(self, mut intake: Intake) -> Result<(), Error> {
+        let mut ahead = Ahead::new(&intake);
         let result = async {
             while !self.stop.load(Ordering::Relaxed)
                 && let Some(step) = intake.step()?
             {
-                let mut ahead = Ahead::default();
                 self.ingest(step, intake.clock.now_us(), &mut ahead)?;
                 self.wait_until(&mut ahead, 0)?;
                 tokio::task::yield_now().await;
@@ -69,11 +105,14 @@ impl Ingest {
             Ok(())
         }
         .await;
-        self.end(&result);
+        self.end(ahead.ids, &result);
         result
     }
 
-    fn end(&self, result: &Result<(), Error>) {
+    fn end(&self, ids: IdCount, result: &Result<(), Error>) {
+        if let Some(doubt) = ids.end() {
+            self.notes.send_modify(|notes| notes.add_line(doubt));
+        }
         self.progress.send_modify(|progress| {
             progress.done = true;
             progress.failed = result.is_err();
@@ -96,7 +135,8 @@ impl Ingest {
                 self.ledger.source_complete(source, false)?;
                 layout.map_or(Ok(()), |layout| self.ledger.source_layout(source, layout))?;
             }
-            IntakeStep::Split { name, parts } => {
+            IntakeStep::Split { name, mut parts } => {
+                ahead.ids.add(std::mem::take(&mut parts.ids));
                 self.notes.send_modify(|notes| notes.add_split(&name, &parts));
                 let (rows, split) = (parts.rows.len() as u64, self.split(self.number(&name)?, parts));
                 let (committing, bytes) = self.ledger.ingest_later(split, now_us)?;

@@ -3,8 +3,8 @@
 
 use crate::{
     error::Error,
-    ledger::LedgerError,
-    source::{Encoding, Format, SourceOptions},
+    ledger::{LedgerError, SourceView},
+    source::{Encoding, Format, KnownSource, SourceOptions},
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,25 @@ fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
 }
 
 impl SourceLayout {
+    /// The layout of an input that is read for the first time.
+    pub fn new(format: Format, delimiter: Option<u8>, columns: Vec<String>, given: &SourceOptions) -> SourceLayout {
+        SourceLayout {
+            format,
+            delimiter,
+            columns,
+            encoding: given.encoding,
+            sheet: given.sheet.clone(),
+            visible_only: given.visible_only,
+            skip_lines: given.skip_lines,
+            skip_footer: given.skip_footer,
+        }
+    }
+
+    /// As the ledger stores it.
+    pub fn to_text(&self) -> Result<String, Error> {
+        serde_json::to_string(self).map_err(|error| Error::Internal(error.to_string()))
+    }
+
     /// The error for an input that is now read with another encoding or sheet than before, which may be why it seems
     /// changed.
     pub fn read_differently(&self, name: &str, now: &SourceOptions) -> Option<Error> {
@@ -70,4 +89,15 @@ fn begun_differently(name: &str, what: &str) -> Error {
 /// It cannot be read.
 pub fn layout_of(text: &str) -> Result<SourceLayout, Error> {
     serde_json::from_str(text).map_err(|error| LedgerError::Damaged(format!("a source's layout: {error}")).into())
+}
+
+/// What the ledger recorded about a source, in the form the reader needs; `None` if nothing of it was read.
+pub fn remembered(source: &SourceView) -> Result<Option<KnownSource>, Error> {
+    let Some(layout) = source.layout.as_deref().map(layout_of).transpose()? else { return Ok(None) };
+    Ok(Some(KnownSource {
+        header: (layout.format == Format::Csv).then_some(layout.columns),
+        format: layout.format,
+        delimiter: layout.delimiter,
+        checkpoints: source.ends.clone(),
+    }))
 }

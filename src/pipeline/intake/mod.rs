@@ -5,13 +5,16 @@
 pub mod body_receiver;
 pub mod carried_kinds;
 pub mod changed;
+pub mod distinct;
 pub mod ingest;
 pub mod layout;
 pub mod notes;
 pub mod rejections;
 pub mod remap;
 pub mod subject;
+pub mod values;
 
+use layout::remembered;
 pub use layout::{SourceLayout, layout_of};
 
 use super::campaign::{Campaign, carried::Carried};
@@ -24,11 +27,13 @@ use crate::{
         row::{find_column, find_two_columns},
         value_kind::SeenValues,
     },
-    source::{Format, KnownSource, Origin, RowShapes, SourceError, SourceOptions, SourceReader, Split},
+    source::{Format, Origin, RowShapes, SourceError, SourceOptions, SourceReader, Split},
 };
 use carried_kinds::{CarriedKinds, seen_values};
+use distinct::Digests;
 use std::{collections::VecDeque, sync::Arc};
 use subject::subject;
+use values::SplitValues;
 
 /// The progress of intake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,6 +59,7 @@ pub struct Intake {
     of_files: bool,
     /// There is one input.
     is_one: bool,
+    digests: Digests,
 }
 
 struct Opened {
@@ -93,6 +99,7 @@ impl Intake {
             clock: campaign.clock,
             given: campaign.source_options.clone(),
             is_one: campaign.inputs.len() == 1,
+            digests: Digests::default(),
             of_files: campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file())),
         };
         for (input, source) in campaign.inputs.iter().zip(known.iter().map(Some).chain(std::iter::repeat(None))) {
@@ -246,6 +253,11 @@ impl Intake {
         self.of_files
     }
 
+    /// The column that identifies a row.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
     /// The next step of intake, mapped; `None` at the end of all inputs.
     pub fn step(&mut self) -> Result<Option<IntakeStep>, Error> {
         Ok(match self.find()? {
@@ -268,7 +280,11 @@ impl Intake {
             self.opened.push_front(source);
             return Ok(Some(Found::Begin { name, layout }));
         }
-        let Some(split) = next_split(&mut source)? else {
+        let split = match source.first.take() {
+            Some(first) => Some(first),
+            None => source.reader.next_split()?,
+        };
+        let Some(split) = split else {
             return Ok(Some(Found::End { name, shapes: source.reader.shapes() }));
         };
         if source.bound.is_none()
@@ -283,7 +299,13 @@ impl Intake {
 
     /// Maps the records of a split.
     fn map(&self, bound: Option<&Bound>, split: Split) -> Result<MappedSplit, Error> {
-        let mut parts = MappedSplit { rows: vec![], asks: vec![], notes: vec![], end: split.checkpoint.clone() };
+        let mut parts = MappedSplit {
+            rows: vec![],
+            asks: vec![],
+            notes: vec![],
+            ids: SplitValues::default(),
+            end: split.checkpoint.clone(),
+        };
         for record in split.records {
             let place = parts.rows.len() as u32;
             match record {
@@ -294,12 +316,16 @@ impl Intake {
                 Record::Row(row) => {
                     let mapped = self.carried.map(bound.ok_or_else(unbound)?, &row)?;
                     let (subject, notes) = subject(&row, self.id.as_deref()).unzip();
+                    if self.id.is_some() {
+                        parts.ids.add_id(subject.as_deref(), &self.digests);
+                    }
                     parts.notes.extend(notes.unwrap_or_default().into_iter().map(|note| (place, note)));
                     parts.rows.push(ingested_row(&row.position, subject, row.to_json().into()));
                     parts.asks.extend(mapped.into_iter().enumerate().map(|(check, one)| (place, Some(check), one)));
                 }
             }
         }
+        parts.ids.finish();
         Ok(parts)
     }
 }
@@ -341,6 +367,8 @@ pub struct MappedSplit {
     pub asks: Vec<(u32, Option<usize>, Mapped)>,
     /// Notes on subjects, each with the index of its row.
     pub notes: Vec<(u32, Note)>,
+    /// The ids of the rows that could be read.
+    pub ids: SplitValues,
     pub end: Checkpoint,
 }
 
@@ -354,24 +382,7 @@ impl Opened {
             Some(header) => header.to_vec(),
             None => self.first.as_ref().and_then(first_keys).unwrap_or_default(),
         };
-        let text = serde_json::to_string(&SourceLayout {
-            format,
-            delimiter,
-            columns,
-            encoding: given.encoding,
-            sheet: given.sheet.clone(),
-            visible_only: given.visible_only,
-            skip_lines: given.skip_lines,
-            skip_footer: given.skip_footer,
-        });
-        text.map(Some).map_err(|error| Error::Internal(error.to_string()))
-    }
-}
-
-fn next_split(source: &mut Opened) -> Result<Option<Split>, SourceError> {
-    match source.first.take() {
-        Some(split) => Ok(Some(split)),
-        None => source.reader.next_split(),
+        SourceLayout::new(format, delimiter, columns, given).to_text().map(Some)
     }
 }
 
@@ -385,15 +396,4 @@ fn first_keys(split: &Split) -> Option<Vec<String>> {
 fn ingested_row(position: &crate::model::Position, subject: Option<String>, input: serde_json::Value) -> IngestedRow {
     let crate::model::Position { row_number, line, byte_offset, .. } = *position;
     IngestedRow { row_number, line, byte_offset, subject, input }
-}
-
-/// What the ledger recorded about a source, in the form the reader needs; `None` if nothing of it was read.
-fn remembered(source: &SourceView) -> Result<Option<KnownSource>, Error> {
-    let Some(layout) = source.layout.as_deref().map(layout_of).transpose()? else { return Ok(None) };
-    Ok(Some(KnownSource {
-        header: (layout.format == Format::Csv).then_some(layout.columns),
-        format: layout.format,
-        delimiter: layout.delimiter,
-        checkpoints: source.ends.clone(),
-    }))
 }

@@ -7,12 +7,9 @@
 //! | `tally` | the sum of the counts |
 //! | `earlier_rows` | the rows that earlier runs have read |
 //! | `tree` | the counts from rows to requests |
-//! | `values` | how often each field has a value |
-//! | `distinct` | exact numbers of different values in bounded memory |
 //! | `money` | cost, limit, balance and time |
 //! | `outlook` | what would stop a run |
 
-pub mod distinct;
 pub mod earlier_rows;
 pub mod money;
 pub mod outlook;
@@ -20,7 +17,6 @@ pub mod planned;
 pub mod split_counts;
 pub mod tally;
 pub mod tree;
-pub mod values;
 
 use super::{
     campaign::{

@@ -1,6 +1,6 @@
 //! What a plan found, and what it is asked for.
 
-use super::{money::Money, tree::Tree, values::ValueCounts};
+use super::{money::Money, tree::Tree};
 use crate::{
     error::Error,
     ledger::Sums,
@@ -9,7 +9,7 @@ use crate::{
     pipeline::{
         campaign::Campaign,
         corrections::CorrectionCounts,
-        intake::{notes::Notes, rejections::Rejections},
+        intake::{notes::Notes, rejections::Rejections, values::ValueCounts},
     },
 };
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};

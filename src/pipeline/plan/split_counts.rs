@@ -1,6 +1,6 @@
 //! Maps and counts the rows of a split. Several threads do this at once, each for a split of its own.
 
-use super::{distinct::Digest, earlier_rows::EarlierRows, planned::PlanOptions, tree::Standing, values::SplitValues};
+use super::{earlier_rows::EarlierRows, planned::PlanOptions, tree::Standing};
 use crate::{
     error::Error,
     ledger::Reading,
@@ -9,7 +9,15 @@ use crate::{
     pipeline::{
         campaign::Campaign,
         failure_file::FailedRow,
-        intake::{carried_kinds::CarriedKinds, notes::Notes, rejections::Rejections, subject::subject, unbound},
+        intake::{
+            carried_kinds::CarriedKinds,
+            distinct::{Digest, Digests},
+            notes::Notes,
+            rejections::Rejections,
+            subject::subject,
+            unbound,
+            values::SplitValues,
+        },
         publish::secret_columns::SecretColumns,
         wording::counted,
     },
@@ -18,7 +26,6 @@ use crate::{
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
-    hash::{BuildHasher, Hasher, RandomState},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -28,8 +35,7 @@ use std::{
 /// The state that all workers share.
 pub struct Worker<'a> {
     pub campaign: &'a Campaign,
-    /// Random hash keys of this process, so that an input cannot be crafted to make digests collide.
-    secrets: [RandomState; 2],
+    digests: Digests,
     options: &'a PlanOptions,
     secret_columns: SecretColumns,
     earlier: EarlierRows,
@@ -69,8 +75,8 @@ impl<'a> Worker<'a> {
     ) -> Result<Worker<'a>, Error> {
         let secret_columns = SecretColumns::of(campaign)?;
         let wants_more = AtomicBool::new(options.show > 0);
-        let secrets = Default::default();
-        Ok(Worker { campaign, secrets, options, secret_columns, earlier, carried, is_afresh: false, wants_more })
+        let digests = Digests::default();
+        Ok(Worker { campaign, digests, options, secret_columns, earlier, carried, is_afresh: false, wants_more })
     }
 
     pub fn count(&self, reading: Option<&Reading>, bound: Option<&Bound>, split: Split) -> Result<SplitCounts, Error> {
@@ -103,7 +109,7 @@ impl<'a> Worker<'a> {
         if let Some(id) = &self.campaign.id {
             let (text, notes) = subject(row, Some(id)).unzip();
             counts.notes.add(&row.position.source, row.position.row_number, &notes.unwrap_or_default());
-            counts.id.add(text.filter(|text| !text.is_empty()).map(|text| self.digest("", text.as_bytes())));
+            counts.id.add_id(text.as_deref(), &self.digests);
         }
         for (check_index, mapped) in self.carried.map(bound, row)?.into_iter().enumerate() {
             counts.asks += 1;
@@ -122,8 +128,9 @@ impl<'a> Worker<'a> {
                     let Position { source, row_number, .. } = &row.position;
                     if self.earlier.keep(&row.position, check_index) {
                         // An earlier run read the row with another mapping, which could fill the fields.
-                        let digest =
-                            self.digest(&format!("kept {check_index}"), format!("{source}\n{row_number}").as_bytes());
+                        let digest = self
+                            .digests
+                            .of(&format!("kept {check_index}"), format!("{source}\n{row_number}").as_bytes());
                         counts.digests.push((digest, check_index, Standing::Kept));
                     } else {
                         counts.rejected += 1;
@@ -155,8 +162,9 @@ impl<'a> Worker<'a> {
         let standing = Standing::new(state, self.earlier.keep(position, ask.check_index));
         let digest = match standing {
             // A later row with the same content is sent, because this one is not.
-            Standing::Kept => self.digest(&format!("kept {}", one.check), &ask.body),
-            _ => self.digest(&one.check, &ask.body),
+            Standing::Kept => self.digests.of(&format!("kept {}", one.check), &ask.body),
+            // Asks of one check with equal bodies share a request. The ledger uses the same rule.
+            _ => self.digests.of(&one.check, &ask.body),
         };
         counts.digests.push((digest, ask.check_index, standing));
         if self.wants_more.load(Ordering::Relaxed)
@@ -190,20 +198,9 @@ impl<'a> Worker<'a> {
 
     fn digest_of_value(&self, value: &Value) -> Digest {
         match value {
-            Value::String(text) => self.digest("", text.as_bytes()),
-            other => self.digest("", other.to_string().as_bytes()),
+            Value::String(text) => self.digests.of("", text.as_bytes()),
+            other => self.digests.of("", other.to_string().as_bytes()),
         }
-    }
-
-    /// Asks of one check with equal bodies share a request. The ledger uses the same rule.
-    fn digest(&self, check: &str, content: &[u8]) -> Digest {
-        [0, 1].map(|at: usize| {
-            let mut hasher = self.secrets[at].build_hasher();
-            hasher.write(check.as_bytes());
-            hasher.write_u8(0);
-            hasher.write(content);
-            hasher.finish()
-        })
     }
 }
 

@@ -1,19 +1,15 @@
 //! The running totals of a plan: the counts of the splits, added in input order.
 
-use super::{
-    distinct::{Digest, Distinct},
-    money::ToSend,
-    outlook::counts,
-    planned::Plan,
-    split_counts::SplitCounts,
-    tree::Standing,
-    values::ValueTally,
-};
+use super::{money::ToSend, outlook::counts, planned::Plan, split_counts::SplitCounts, tree::Standing};
 use crate::{
     error::Error,
     pipeline::{
         campaign::{Campaign, Guards},
         failure_file::FailureFile,
+        intake::{
+            distinct::{Digest, Distinct},
+            values::ValueTally,
+        },
         send::guards,
     },
 };

@@ -87,3 +87,16 @@ fn different_values_are_counted_as_they_are_sent_also_in_rejected_rows() {
     let line = "  entity ← `entity` (by name)                              6         2         1";
     assert!(said.stdout.contains(line), "{}", said.stdout);
 }
+
+#[test]
+fn a_run_says_what_a_plan_says_about_the_ids() {
+    let workspace = Workspace::new(0);
+    workspace.write("book.csv", "no,name\nLathi Holdings,A\nlathi,B\n,B\nLathi  Holdings,\n");
+    let words =
+        ["run", "book.csv", "--check", "aml-screening", "--set", "entity=0", "--set", "country=za", "--simulate"];
+    let run = |more: &[&str]| workspace.say(&[&words[..], more].concat());
+    let said = run(&["--id", "no", "--max-errors", "10"]).exits(3);
+    said.says("`no` does not identify each row: 1 row has the id of another row, 1 row has no id");
+    let without = run(&["--campaign", "two", "--max-errors", "10"]).exits(3);
+    assert!(!without.stderr.contains("identify"), "no column was named: {}", without.stderr);
+}

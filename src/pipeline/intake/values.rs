@@ -1,8 +1,8 @@
 //! How often the id and each field have a value, and how many different values they have. Digests of the values are
 //! kept, never the values.
 
-use super::distinct::{Digest, Distinct};
-use crate::error::Error;
+use super::distinct::{Digest, Digests, Distinct};
+use crate::{error::Error, pipeline::wording::counted};
 
 /// The counts of the id, or of one field, over the asks that may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,6 +19,18 @@ impl ValueCounts {
     /// Rows that have the same value as an earlier row.
     pub fn repeated(&self) -> u64 {
         self.filled - self.distinct
+    }
+
+    /// What is wrong with the column `id`, of which these are the counts; `None` if it identifies each row.
+    pub fn of_id(&self, id: &str) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.repeated() > 0 {
+            parts.push(format!("{} the id of another row", counted(self.repeated(), "row has", "rows have")));
+        }
+        if self.empty > 0 {
+            parts.push(format!("{} no id", counted(self.empty, "row has", "rows have")));
+        }
+        (!parts.is_empty()).then(|| format!("`{id}` does not identify each row: {}", parts.join(", ")))
     }
 }
 
@@ -39,6 +51,11 @@ impl SplitValues {
             }
             None => self.empty += 1,
         }
+    }
+
+    /// Adds the id of a row.
+    pub fn add_id(&mut self, id: Option<&str>, digests: &Digests) {
+        self.add(id.filter(|id| !id.is_empty()).map(|id| digests.of("", id.as_bytes())));
     }
 
     /// Adds a value that is never sent as it is, because it is refused. It is not one of the different values.

@@ -1,4 +1,4 @@
-//! Counts the distinct requests and values of a plan exactly, in bounded memory. Up to 2^20 different digests are sorted
+//! Counts distinct requests and values exactly, in bounded memory. Up to 2^20 different digests are sorted
 //! in memory. If there are more, each sorted run of digests is written to a temporary file, and all runs are merged at
 //! the end. Of equal asks, the first in input order counts.
 
@@ -7,6 +7,7 @@ use std::{
     cmp::Reverse,
     collections::BinaryHeap,
     fs::File,
+    hash::{BuildHasher, Hasher, RandomState},
     io::{self, BufWriter, Read, Seek, SeekFrom, Write},
 };
 
@@ -20,6 +21,23 @@ const ENTRY_BYTES: usize = 20;
 
 /// The digest of an ask's content. It is valid only in the process that made it.
 pub type Digest = [u64; 2];
+
+/// Makes digests, with random keys of this process, so that no input can be made whose digests collide.
+#[derive(Default)]
+pub struct Digests([RandomState; 2]);
+
+impl Digests {
+    /// The digest of a content of this kind.
+    pub fn of(&self, kind: &str, content: &[u8]) -> Digest {
+        self.0.each_ref().map(|keys| {
+            let mut hasher = keys.build_hasher();
+            hasher.write(kind.as_bytes());
+            hasher.write_u8(0);
+            hasher.write(content);
+            hasher.finish()
+        })
+    }
+}
 
 /// The digest of an ask, ordered by content and then by input order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
