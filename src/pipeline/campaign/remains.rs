@@ -5,6 +5,7 @@ use super::{Campaign, out_folder::same_folder};
 use crate::{
     error::Error,
     ledger::{self, Identity, Ledger, LedgerError, Reading},
+    model::clock::hours_us,
     sink::{self, DatasetKind, Manifest},
 };
 use std::path::{Path, PathBuf};
@@ -147,8 +148,27 @@ pub fn set_aside_unknown(campaign: &Campaign, ledger: &Ledger) -> Result<Option<
     Ok(Some(folder))
 }
 
+/// How the name of a folder begins to which earlier contents were moved.
+const BEFORE: &str = "before-";
+const BEFORE_AT: &str = "%Y%m%dT%H%M%SZ";
+const BEFORE_AT_LENGTH: usize = "20261125T120000Z".len();
+
 fn folder_name(campaign: &Campaign) -> String {
-    format!("before-{}", campaign.clock.now().strftime("%Y%m%dT%H%M%SZ"))
+    format!("{BEFORE}{}", campaign.clock.now().strftime(BEFORE_AT))
+}
+
+/// Whether a ledger of this campaign was set aside while the service may still know the keys of its requests.
+pub fn lost_a_ledger(campaign: &Campaign) -> bool {
+    let since_us = campaign.clock.now_us().saturating_sub(hours_us(campaign.key_life_hours()));
+    let set_aside_us = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        // A number follows if two were made in one second.
+        let at = name.strip_prefix(BEFORE)?.get(..BEFORE_AT_LENGTH)?;
+        let at = jiff::civil::DateTime::strptime(BEFORE_AT, at).ok()?;
+        Some(at.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_microsecond())
+    };
+    let folders = std::fs::read_dir(home(campaign)).into_iter().flatten().flatten();
+    folders.filter_map(set_aside_us).any(|at_us| at_us > since_us)
 }
 
 fn refuse_usable(campaign: &Campaign, identity: &Identity) -> Result<(), Error> {

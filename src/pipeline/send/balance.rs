@@ -148,6 +148,7 @@ impl SendLoop {
         self.proofs.read(self.attempts_under_way.is_empty());
         Ok(read.map_continue(|reading| {
             self.proofs.fell(reading.unexplained_fall);
+            self.proofs.saw_balance(reading.balance);
             reading.balance
         }))
     }

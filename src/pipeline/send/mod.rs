@@ -42,6 +42,7 @@ pub mod weigh;
 use crate::{
     error::Error,
     model::{Permit, Stop, conflicts::LastingConflicts, state::State},
+    pipeline::campaign::remains::lost_a_ledger,
 };
 use attempt::{AttemptEnd, attempt};
 use channels::record_signal;
@@ -136,7 +137,8 @@ impl SendLoop {
         Ok(SendLoop {
             limits,
             spending: Spending::default(),
-            proofs: Proofs::new(context.campaign.mode, context.ledger.sums().unexplained_since_us.is_some()),
+            proofs: Proofs::new(context.campaign.mode, context.ledger.sums().unexplained_since_us.is_some())
+                .expecting_replays(lost_a_ledger(&context.campaign)),
             schedule: Schedule::new(context.campaign.service.settings.in_flight()),
             following,
             context,

@@ -4,6 +4,7 @@
 //! balance, and this is repeated after each unexplained fall.
 
 mod jobs;
+mod replays;
 mod shows;
 
 use super::{
@@ -17,6 +18,7 @@ use crate::model::{
     planted::{Bug, planted},
     state::{Outcome, State},
 };
+use replays::{REPEATED_MAX, Replays};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -91,6 +93,8 @@ pub enum ShownPrice {
     Unclear,
     /// No charge is visible.
     Free { check: String },
+    /// No charge is visible, and none is expected: the service repeated an answer of a ledger that was lost.
+    Repeated { check: String },
 }
 
 /// The proofs of a run.
@@ -116,6 +120,7 @@ pub struct Proofs {
     unstated: u64,
     /// Checks whose charge no balance showed in time, so balances stated by their replies do not count.
     hidden: BTreeSet<String>,
+    replays: Replays,
     /// The amounts of consecutive unclear proofs, by check.
     unclear: BTreeMap<String, Vec<Credits>>,
     /// The jobs that the service may charge during a proof.
@@ -143,6 +148,7 @@ impl Proofs {
             answers_since_reading: 0,
             unstated: 0,
             hidden: BTreeSet::new(),
+            replays: Replays::default(),
             unclear: BTreeMap::new(),
             jobs: JobsBeside::default(),
             forgotten: doubted.then(|| (Instant::now(), 0)),
@@ -173,7 +179,8 @@ impl Proofs {
 
     /// Whether the balance must be read before anything else is sent.
     pub fn needs_reading(&self) -> bool {
-        let hidden = self.unstated >= UNSTATED_MAX && !planted(Bug::UnstatedNeverRead);
+        let most = if self.replays.checks.is_empty() { UNSTATED_MAX } else { REPEATED_MAX };
+        let hidden = self.unstated >= most && !planted(Bug::UnstatedNeverRead);
         self.watched && (hidden || self.balance_is_doubtful || self.is_answered())
     }
 
@@ -234,8 +241,9 @@ impl Proofs {
             before: Credits::ZERO,
             after: None,
             later: None,
-            reply_before: self.lone_balance,
-            reply: attempted.remaining,
+            // A repeated answer states the balance of its first time.
+            reply_before: self.lone_balance.filter(|_| !self.replays.are_expected),
+            reply: attempted.remaining.filter(|_| !self.replays.are_expected),
             in_doubt: Credits::ZERO,
             booked: Credits::ZERO,
         };
@@ -246,7 +254,8 @@ impl Proofs {
         if !costs_nothing {
             self.answers += 1;
             self.answers_since_reading += 1;
-            let states_balance = attempted.remaining.is_some() && !self.hidden.contains(&one.check);
+            let is_hidden = self.hidden.contains(&one.check) || self.replays.checks.contains(&one.check);
+            let states_balance = attempted.remaining.is_some() && !is_hidden;
             let shows = around.is_stated_in_full() || states_balance;
             self.unstated += u64::from(!shows);
         }
@@ -324,6 +333,7 @@ impl Proofs {
         let weighed = if refused.is_some() { around.weigh_refusal() } else { around.weigh() };
         let waits_on = weighed == Weighed::NoFall && refused.is_none() && !is_job && !around.is_stated_in_full();
         if waits_on
+            && !self.replays.are_expected
             && !self.hidden.contains(&check)
             && let Some(wait) = SHOWS_AFTER.get(waits)
         {
@@ -343,6 +353,25 @@ impl Proofs {
             (None, Weighed::NoFall) if is_job => self.shows_job(check),
             (None, weighed) => self.shows(check, &around, weighed),
         }))
+    }
+
+    /// Expects repeated answers, because the ledger of an earlier run was lost.
+    pub fn expecting_replays(mut self, expected: bool) -> Proofs {
+        self.replays.are_expected = expected;
+        self
+    }
+
+    /// Records a balance that was read.
+    pub fn saw_balance(&mut self, balance: Credits) {
+        let to_prove = self.replays.saw(balance);
+        self.proven.retain(|check| !to_prove.contains(check));
+    }
+
+    /// The lone request of a check was free, as repeated answers are.
+    fn was_free(&mut self, check: String) -> ShownPrice {
+        self.proves(&check);
+        self.replays.checks.insert(check.clone());
+        ShownPrice::Repeated { check }
     }
 
     fn proves(&mut self, check: &str) {

@@ -10,14 +10,14 @@ use crate::{
     pipeline::send::next_step::tests::attempted,
 };
 
-const CHECK: &str = "aml-screening";
+pub const CHECK: &str = "aml-screening";
 const PRICE: Credits = Credits(5);
 
-fn one() -> Candidate {
+pub fn one() -> Candidate {
     Candidate::new(RequestId(1), CHECK.to_owned())
 }
 
-fn answered(stated: Option<u64>, remaining: Option<u64>) -> Attempted {
+pub fn answered(stated: Option<u64>, remaining: Option<u64>) -> Attempted {
     let stated = stated.map(Credits);
     let mut answered = attempted(State::Answered, Outcome::Answered { stated }, Some(200));
     (answered.stated, answered.remaining) = (stated, remaining.map(Credits));
@@ -34,7 +34,7 @@ fn refused() -> Attempted {
 }
 
 /// Sends the next lone request after this balance, with this reply.
-fn goes_alone(proofs: &mut Proofs, before: u64, attempted: &Attempted) {
+pub fn goes_alone(proofs: &mut Proofs, before: u64, attempted: &Attempted) {
     proofs.read(true);
     assert!(!proofs.needs_reading_before(&one()) && proofs.wants_alone(&one()));
     proofs.started(&one(), Some(Credits(before)));
@@ -51,7 +51,7 @@ fn after_first(attempted: &Attempted) -> Proofs {
 }
 
 /// The result of the proof after these balances were read.
-fn shown(proofs: &mut Proofs, balances: &[u64]) -> ShownPrice {
+pub fn shown(proofs: &mut Proofs, balances: &[u64]) -> ShownPrice {
     let mut balances = balances.iter();
     loop {
         match proofs.step(Credits::ZERO, 0).expect("a request has ended") {
@@ -68,7 +68,7 @@ fn proven() -> ShownPrice {
     ShownPrice::Proven { check: CHECK.to_owned() }
 }
 
-fn costs(fell: u64) -> ShownPrice {
+pub fn costs(fell: u64) -> ShownPrice {
     ShownPrice::Costs { check: CHECK.to_owned(), fell: Credits(fell), price: PRICE }
 }
 

@@ -64,6 +64,9 @@ impl SendLoop {
                     "no balance shows the cost of an answer of `{check}`; its price is recorded as the charge"
                 );
             }
+            ShownPrice::Repeated { check } => {
+                tracing::info!("the service repeated an answer of `{check}` at no charge, which the lost ledger had");
+            }
             ShownPrice::Unclear => {}
         }
         Ok(())

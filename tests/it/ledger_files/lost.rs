@@ -4,8 +4,9 @@
 use super::{charges, finishes, held, killed, out, under_way};
 use crate::{
     cli::Workspace,
-    support::{program::Said, tables},
+    support::{program::Said, service::lifted, tables},
 };
+use rescreen::simulator::{ChargeStated, Settings};
 use std::{fs, path::Path};
 
 /// What a command says about the campaign.
@@ -129,6 +130,20 @@ fn a_new_ledger_sets_the_old_results_aside_and_is_started_once() {
     assert_eq!((of("results/"), of("before-")), (1, 1), "{found:?}");
     workspace.run(&["--new-ledger"]).exits(2).says("is usable: run without --new-ledger");
     workspace.run(&[]).exits(0).says("complete since");
+}
+
+#[test]
+fn answers_that_the_service_repeats_after_a_lost_ledger_are_not_waited_for() {
+    for stated in [ChargeStated::Nothing, ChargeStated::Remaining] {
+        let mut workspace = Workspace::with(40, Settings { charge_stated: Some(stated), ..lifted() });
+        workspace.loses_a_ledger = true;
+        workspace.run(&[]).exits(0);
+        fs::remove_file(out(&workspace).join("ledger.sqlite")).unwrap();
+        let said = workspace.run(&["--new-ledger", "-v"]).exits(0).says("repeated an answer of `aml-screening`");
+        assert!(!said.stderr.contains("reading it again in") && !said.stderr.contains("no balance"), "{}", said.stderr);
+        let stats = workspace.service.simulator.stats();
+        assert_eq!((stats.charges, stats.double_charges), (40, 0));
+    }
 }
 
 #[test]

@@ -18,6 +18,8 @@ impl Proofs {
                 self.proves(&check);
                 return ShownPrice::Proven { check };
             }
+            // Repeated answers are free, so the fall may be another client's.
+            Weighed::Above(fell) if self.replays.are_expected && !around.is_stated_in_full() => fell,
             Weighed::Above(fell) if !around.is_stated_in_full() => return ShownPrice::Costs { check, fell, price },
             Weighed::Above(fell) => return self.denied(check, fell, price),
             // Other clients spend too, but the reply states its cost.
@@ -33,6 +35,7 @@ impl Proofs {
                 return ShownPrice::Unclear;
             }
             Weighed::Unclear(fell) => fell,
+            Weighed::NoFall if self.replays.are_expected && !around.is_stated_in_full() => return self.was_free(check),
             _ => {
                 self.proves(&check);
                 if around.is_stated_in_full() {
