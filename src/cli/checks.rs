@@ -4,9 +4,11 @@ use super::{
     campaign_args::CampaignArgs,
     json,
     output::{bytes_to_stdout, lines_to_stdout, to_stderr},
+    table::{of_page, page_of_stdout},
+    wrap::wrapped,
 };
 use clap::Args;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::Table;
 use rescreen::{
     Error,
     catalogue::{Catalogue, Declaration, Flow, Subject},
@@ -100,15 +102,8 @@ fn print_json(declarations: &[&Declaration]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The width of everything that is printed.
-const WIDTH: usize = 80;
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header.to_vec());
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH as u16);
-    table
-}
+/// A table of five columns needs a page of this many.
+const TABLE_MIN: usize = 70;
 
 /// The checks with their summaries, grouped by subject.
 fn overview(catalogue: &Catalogue) -> String {
@@ -120,30 +115,13 @@ fn overview(catalogue: &Catalogue) -> String {
     for subject in subjects {
         lines.push(subject.map_or("other", Subject::as_str).to_owned());
         for declaration in catalogue.iter().filter(|declaration| declaration.subject == subject) {
-            let indent = name_width + 4;
-            let summary = wrapped(&declaration.summary, WIDTH - indent).join(&format!("\n{:indent$}", ""));
-            lines.push(format!("  {:name_width$}  {summary}", declaration.name));
+            let line = format!("  {:name_width$}  {}", declaration.name, declaration.summary);
+            lines.push(wrapped(&line, page_of_stdout()));
         }
         lines.push(String::new());
     }
-    lines.push("`rescreen checks NAME` describes one of them.".to_owned());
+    lines.push(wrapped("`rescreen checks NAME` describes one of them.", page_of_stdout()));
     lines.join("\n")
-}
-
-/// A text in lines of at most this many characters, where its words allow it.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 fn detail(declaration: &Declaration) -> String {
@@ -191,7 +169,9 @@ fn detail(declaration: &Declaration) -> String {
     if let Some(source) = &declaration.source {
         head.push(format!("assumed by  {source}"));
     }
-    let mut columns = table(&["result column", "from the content"]);
+    // Some have lines of their own already.
+    let page = |text: &str| text.lines().map(|line| wrapped(line, page_of_stdout())).collect::<Vec<_>>().join("\n");
+    let mut columns = of_page(&["result column", "from the content"]);
     for column in &declaration.answer.columns {
         let expect = column.expect.as_ref().map(|expect| format!(" · expect.{}", expect.name)).unwrap_or_default();
         columns.add_row([
@@ -200,10 +180,9 @@ fn detail(declaration: &Declaration) -> String {
         ]);
     }
     format!(
-        "{}: {}\n\n{}\n\n{}\n\n{columns}\n\n{}",
-        declaration.name,
-        wrapped(&declaration.summary, WIDTH - declaration.name.len() - 2).join("\n  "),
-        head.join("\n"),
+        "{}\n\n{}\n\n{}\n\n{columns}\n\n{}",
+        page(&format!("{}: {}", declaration.name, declaration.summary)),
+        head.iter().map(|line| page(line)).collect::<Vec<_>>().join("\n"),
         fields(declaration),
         verdicts(declaration),
     )
@@ -214,12 +193,14 @@ fn place_in_words(pointer: &str) -> String {
     if pointer.is_empty() { "the root of the answer".to_owned() } else { pointer.to_owned() }
 }
 
-fn fields(declaration: &Declaration) -> Table {
+/// The fields as a table, or as a list where the page is too narrow for one.
+fn fields(declaration: &Declaration) -> String {
     // A column without content would take the width from the others.
     let has_default = declaration.fields.iter().any(|field| field.default.is_some());
     let mut header = vec!["field", "kind", "needed", "default", "meaning"];
     header.retain(|name| has_default || *name != "default");
-    let mut fields = table(&header);
+    let is_narrow = page_of_stdout() < TABLE_MIN;
+    let (mut fields, mut list) = (of_page(&header), Vec::new());
     for field in &declaration.fields {
         let part = |part: &str| assumed(field.is_assumed(part));
         let default = field.default.as_ref().map(|value| format!("{value}{}", part("default"))).unwrap_or_default();
@@ -231,14 +212,20 @@ fn fields(declaration: &Declaration) -> Table {
         let needed = format!("{}{}", if field.required { "yes" } else { "no" }, part("required"));
         let mut row = vec![field.name.clone(), kind, needed];
         row.extend(has_default.then_some(default));
+        if is_narrow {
+            let facts = header.iter().zip(&row).skip(1).filter(|(_, value)| !value.is_empty());
+            let facts: Vec<String> = facts.map(|(name, value)| format!("{name} {value}")).collect();
+            list.push(wrapped(&format!("{}: {}", field.name, facts.join(", ")), page_of_stdout()));
+            list.push(wrapped(&format!("  {meaning}"), page_of_stdout()));
+        }
         row.push(meaning);
         fields.add_row(row);
     }
-    fields
+    if is_narrow { list.join("\n") } else { fields.to_string() }
 }
 
 fn verdicts(declaration: &Declaration) -> Table {
-    let mut verdicts = table(&["verdict", "finding"]);
+    let mut verdicts = of_page(&["verdict", "finding"]);
     let mut shown: Vec<(&str, String)> = Vec::new();
     for rule in &declaration.verdict.rules {
         let finding = format!("{}{}", rule.finding, assumed(declaration.is_rule_assumed(rule)));

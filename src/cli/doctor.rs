@@ -4,9 +4,9 @@ use super::{
     campaign_args::{CampaignArgs, Rehearsal},
     json,
     output::{OutputArgs, to_stdout},
+    table::of_page,
 };
 use clap::Args;
-use comfy_table::{ContentArrangement, Table, presets};
 use rescreen::{
     Error,
     model::ExitCode,
@@ -16,9 +16,6 @@ use rescreen::{
     },
 };
 use std::path::PathBuf;
-
-/// The width of the table, which fits a plain terminal.
-const WIDTH: u16 = 80;
 
 #[derive(Args)]
 pub struct DoctorArgs {
@@ -81,9 +78,7 @@ pub async fn doctor(args: DoctorArgs, output: &OutputArgs) -> Result<ExitCode, E
 }
 
 fn lines(diagnosis: &Diagnosis) -> Vec<String> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
-    table.set_header(vec!["", "examined", "found"]);
+    let mut table = of_page(&["", "examined", "found"]);
     for finding in &diagnosis.findings {
         table.add_row([finding.standing.as_str(), &finding.subject, &finding.detail]);
     }

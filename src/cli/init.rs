@@ -4,8 +4,8 @@
 use super::{
     campaign_args::{CAMPAIGN_FILE, feed, split},
     output::{OutputArgs, lines_to_stdout, to_stderr},
-    plan::paragraph::paragraph,
     program::program,
+    screen, wrap,
 };
 use clap::Args;
 use rescreen::{
@@ -140,7 +140,7 @@ impl InitArgs {
 
     /// What was guessed, what is open, and the next command.
     fn say(&self, proposal: &Proposal, to_stdout: bool, output: &OutputArgs) {
-        proposal.inputs.iter().flat_map(|line| paragraph("", 4, line)).for_each(|line| output.say(&line));
+        proposal.inputs.iter().flat_map(|line| page(line)).for_each(|line| output.say(&line));
         output.say("");
         for line in &proposal.lines {
             shown(line).iter().for_each(|line| output.say(line));
@@ -259,10 +259,10 @@ impl InitArgs {
             to_stderr("");
             lines_to_stderr(&format!("{}: {}", check.name, check.summary));
             if !check.fed.is_empty() {
-                paragraph("  ", 4, &check.fed.join("; ")).iter().for_each(|line| to_stderr(line));
+                lines_to_stderr(&format!("  {}", check.fed.join("; ")));
             }
             if !check.open.is_empty() {
-                paragraph("  open: ", 4, &check.open.join(", ")).iter().for_each(|line| to_stderr(line));
+                lines_to_stderr(&format!("  open: {}", check.open.join(", ")));
             }
             let words: Vec<String> =
                 self.words().into_iter().chain(["--check".to_owned(), check.name.clone()]).collect();
@@ -290,18 +290,23 @@ fn say_columns(columns: &[ColumnLine]) {
     }
 }
 
+/// A text in lines of the width of the screen.
+fn page(text: &str) -> Vec<String> {
+    wrap::lines(text, screen::size().columns.min(wrap::PAGE))
+}
+
 /// A sentence on standard error, in lines of the width of a screen.
 fn lines_to_stderr(text: &str) {
-    paragraph("", 4, text).iter().for_each(|line| to_stderr(line));
+    page(text).iter().for_each(|line| to_stderr(line));
 }
 
 /// What feeds a field, and below it why.
 fn shown(line: &ProposalLine) -> Vec<String> {
     let first = match &line.from {
-        Some(from) => paragraph(&format!("{} ← ", line.target), 4, from),
+        Some(from) => page(&format!("{} ← {from}", line.target)),
         None => vec![format!("{}: open", line.target)],
     };
-    first.into_iter().chain(paragraph("    ", 4, &line.why)).collect()
+    first.into_iter().chain(page(&format!("    {}", line.why))).collect()
 }
 
 /// Writes a campaign file, named by `flag`, at once or not at all.

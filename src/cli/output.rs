@@ -4,7 +4,9 @@
 
 use super::{
     colour::{self, Ink},
+    program::program,
     screen, stdout,
+    table::width_of_stdout,
     wrap::wrapped,
 };
 use clap::Args;
@@ -221,14 +223,22 @@ pub fn stdout_ended(code: ExitCode) -> ExitCode {
     stdout::exit_code(code)
 }
 
-/// One line of data on standard output.
+/// One line of data on standard output. On a terminal it is wrapped, unless it ends in a command to copy.
 pub fn to_stdout(line: &str) {
-    escaped_to_stdout(&printable(line));
+    escaped_to_stdout(&fitted(&printable(line)));
 }
 
 /// The same, with the word that says what it is in colour on a terminal.
 pub fn headed_to_stdout(line: &str) {
-    escaped_to_stdout(&colour::headed(&printable(line), colour::on_stdout()));
+    escaped_to_stdout(&fitted(&colour::headed(&printable(line), colour::on_stdout())));
+}
+
+fn fitted(line: &str) -> String {
+    let is_command = line.contains(&format!(": {} ", program()));
+    match width_of_stdout() {
+        Some(columns) if !is_command => wrapped(line, columns),
+        _ => line.to_owned(),
+    }
 }
 
 /// Several lines of data on standard output. The line breaks of the text are the program's own.

@@ -5,7 +5,9 @@
 use super::{
     colour::{self, Ink, painted},
     screen,
+    wrap::PAGE,
 };
+use comfy_table::{ContentArrangement, Table, presets};
 use rescreen::model::printable::printable;
 use std::io::{self, IsTerminal};
 use terminal_size::{Width, terminal_size_of};
@@ -39,6 +41,20 @@ pub fn width_of_stdout() -> Option<usize> {
     }
     let known = terminal_size_of(io::stdout()).map(|(Width(columns), _)| usize::from(columns));
     Some(known.filter(|columns| *columns > 0).unwrap_or_else(|| screen::size().columns))
+}
+
+/// The columns of a page on standard output.
+pub fn page_of_stdout() -> usize {
+    width_of_stdout().unwrap_or(PAGE).min(PAGE)
+}
+
+/// A table whose cells are wrapped, as wide as a page.
+pub fn of_page(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header.to_vec());
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(page_of_stdout()).unwrap_or(u16::MAX));
+    table
 }
 
 /// The lines of a table on standard output. `details` is the column that is cut first.

@@ -3,14 +3,13 @@
 
 mod as_json;
 mod next;
-pub mod paragraph;
 mod save;
 mod screen;
 mod shown;
 
 use super::{
     campaign_args::CampaignArgs, json, next_command::typed, output::headed_to_stdout, run::head_lines,
-    simulate::BuiltIn,
+    simulate::BuiltIn, table::page_of_stdout,
 };
 use clap::Args;
 use rescreen::{
@@ -76,7 +75,7 @@ pub async fn plan(args: PlanArgs) -> Result<ExitCode, Error> {
     };
     if !args.json {
         head_lines(&campaign, &key_hint).iter().for_each(|line| headed_to_stdout(line));
-        screen::lines(&planned).iter().for_each(|line| headed_to_stdout(line));
+        screen::lines(&planned, page_of_stdout()).iter().for_each(|line| headed_to_stdout(line));
         plan.corrections.iter().flat_map(|counts| counts.lines()).for_each(|line| headed_to_stdout(&line));
     } else if !matches!(plan.failures, Some(Err(_))) {
         // The error is printed as the only object.

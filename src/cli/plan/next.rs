@@ -1,7 +1,6 @@
 //! What to do after a plan: the command that continues, or what must be corrected before there is one.
 
-use super::paragraph::paragraph;
-use crate::cli::{next_command::set, program::program};
+use crate::cli::{next_command::set, program::program, wrap};
 use rescreen::{
     model::{ExitCode, shell_words::quoted},
     pipeline::{AccountSeen, Obstacle, Plan, outlook},
@@ -25,21 +24,18 @@ pub enum Next {
 const LONG: usize = 160;
 
 impl Next {
-    /// The last lines of a plan. `can_save` says whether `--save` could write the settings to a campaign file.
-    pub fn lines(&self, can_save: bool) -> Vec<String> {
+    /// The last lines of a plan, on a page of this many columns. `can_save` says whether `--save` could write the settings to a campaign file.
+    pub fn lines(&self, can_save: bool, columns: usize) -> Vec<String> {
         let (what, command) = match self {
             Next::Run(command) => ("continue with", command),
             Next::Rehearse(command) => ("to rehearse without an API key", command),
             Next::PlanAgain(command) => ("then plan again", command),
-            Next::Nothing => return paragraph("", 2, "for a new round of checks, use another --campaign"),
+            Next::Nothing => return wrap::lines("for a new round of checks, use another --campaign", columns),
         };
         let mut lines = vec![format!("{what}: {command}")];
         if can_save && command.chars().count() > LONG {
-            lines.extend(paragraph(
-                "",
-                2,
-                "add --save rescreen.toml to this plan for a campaign file and a short command",
-            ));
+            let hint = "add --save rescreen.toml to this plan for a campaign file and a short command";
+            lines.extend(wrap::lines(hint, columns));
         }
         lines
     }

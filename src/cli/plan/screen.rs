@@ -1,11 +1,11 @@
-//! A plan as one screen of text, 80 columns wide. Every number is the sum of the numbers below it, or states what it
+//! A plan as one screen of text, at most 80 columns wide. Every number is the sum of the numbers below it, or states what it
 //! counts.
 
-use super::{
-    paragraph::{cut, cut_line, paragraph},
-    shown::Planned,
+use super::shown::Planned;
+use crate::cli::{
+    progress::humanize,
+    wrap::{self, cut, cut_line},
 };
-use crate::cli::progress::humanize;
 use rescreen::{
     mapping::FieldFeed,
     model::{ExitCode, Mode, clock::local_time, field::tidy, job_life},
@@ -30,14 +30,17 @@ const REASONS_MAX: usize = 3;
 const REASONS_ALL: usize = 4;
 const REASON_LINES_MAX: usize = 5;
 
-/// The lines of a plan.
-pub fn lines(planned: &Planned<'_>) -> Vec<String> {
-    let before = [tree(planned), rejected(planned)];
-    let after = [money(planned), time(planned), remarks(planned), end(planned)];
+/// The lines of a plan on a page of this many columns.
+pub fn lines(planned: &Planned<'_>, columns: usize) -> Vec<String> {
+    let fitted =
+        |section: Vec<String>| -> Vec<String> { section.iter().flat_map(|line| wrap::lines(line, columns)).collect() };
+    let before = [tree(planned), rejected(planned, columns)].map(fitted);
+    let mut after = [money(planned), time(planned), remarks(planned), end(planned)].map(fitted);
+    after[3].extend(planned.next.lines(planned.can_save, columns));
     let others: usize = before.iter().chain(&after).filter(|one| !one.is_empty()).map(|one| one.len() + 1).sum();
     // The first lines of the screen, and the empty line before this section.
     let heading = 1 + usize::from(planned.campaign.file.is_some());
-    let fields = fields(planned, LINES.saturating_sub(others + heading + 1));
+    let fields = fields(planned, LINES.saturating_sub(others + heading + 1), columns);
     let sections = before.into_iter().chain([fields]).chain(after);
     let mut lines = Vec::new();
     for section in sections.filter(|section| !section.is_empty()) {
@@ -49,11 +52,7 @@ pub fn lines(planned: &Planned<'_>) -> Vec<String> {
 
 /// A label, a text such as a number, and what it is.
 fn row(label: &str, value: &str, note: &str) -> Vec<String> {
-    let first = format!("{label:<LABEL$}{value:>NUMBER$}");
-    if note.is_empty() {
-        return vec![first];
-    }
-    paragraph(&format!("{first}   "), LABEL + NUMBER + 3, note)
+    vec![format!("{label:<LABEL$}{value:>NUMBER$}   {note}").trim_end().to_owned()]
 }
 
 fn count(label: &str, number: u64, note: &str) -> Vec<String> {
@@ -92,7 +91,7 @@ fn tree(planned: &Planned<'_>) -> Vec<String> {
     .concat()
 }
 
-fn rejected(planned: &Planned<'_>) -> Vec<String> {
+fn rejected(planned: &Planned<'_>, columns: usize) -> Vec<String> {
     let plan = planned.plan;
     // One more reason takes as much room as a line that says that one was left out.
     let most = if plan.reasons.kinds() <= REASONS_ALL { REASONS_ALL } else { REASONS_MAX };
@@ -109,10 +108,9 @@ fn rejected(planned: &Planned<'_>) -> Vec<String> {
     let mut lines = vec![title];
     for reason in &commonest {
         let check = reason.check_name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
-        let first = format!("{:>8}  ", grouped(reason.count));
-        let text = format!("{}: {check}{}", reason.code.as_str(), reason.message);
-        lines.extend(cut(paragraph(&first, 10, &text), REASON_LINES_MAX));
-        lines.extend(paragraph("          ", 10, &reason.place(file_name(&reason.source))));
+        let text = format!("{:>8}  {}: {check}{}", grouped(reason.count), reason.code.as_str(), reason.message);
+        lines.extend(cut(wrap::lines(&text, columns), REASON_LINES_MAX, columns));
+        lines.push(format!("          {}", reason.place(file_name(&reason.source))));
     }
     let rest = total - commonest.iter().map(|reason| reason.count).sum::<u64>();
     if rest > 0 {
@@ -127,11 +125,12 @@ fn rejected(planned: &Planned<'_>) -> Vec<String> {
 }
 
 /// What fills the id and each field, and how often, in at most this many lines.
-fn fields(planned: &Planned<'_>, most: usize) -> Vec<String> {
+fn fields(planned: &Planned<'_>, most: usize, columns: usize) -> Vec<String> {
     let (campaign, plan) = (planned.campaign, planned.plan);
-    let mut lines = vec![format!("{:<LABELS$}{:>COUNT$}{:>COUNT$}{:>COUNT$}", "fields", "filled", "distinct", "empty")];
+    let labels = columns.saturating_sub(3 * COUNT).min(LABELS);
+    let mut lines = vec![format!("{:<labels$}{:>COUNT$}{:>COUNT$}{:>COUNT$}", "fields", "filled", "distinct", "empty")];
     if let (Some(id), Some(counts)) = (&campaign.id, &plan.id) {
-        lines.extend(counted_field(&format!("  id ← `{}`", tidy(id)), *counts));
+        lines.extend(counted_field(&format!("  id ← `{}`", tidy(id)), *counts, labels));
     }
     let mut of_row: Vec<(&FieldFeed, ValueCounts)> = Vec::new();
     for feed in &plan.feeds {
@@ -140,7 +139,7 @@ fn fields(planned: &Planned<'_>, most: usize) -> Vec<String> {
     let fixed: Vec<&FieldFeed> = plan.feeds.iter().filter(|feed| feed.of_row.is_none()).collect();
     let several = campaign.uses.len() > 1;
     let same: Vec<String> = fixed.iter().map(|feed| label(feed, several)).collect();
-    let same = if same.is_empty() { Vec::new() } else { paragraph("  ", 4, &same.join(", ")) };
+    let same = if same.is_empty() { Vec::new() } else { wrap::lines(&format!("  {}", same.join(", ")), columns) };
     // One line says how many are left out.
     let room = most.saturating_sub(lines.len() + same.len() + 1);
     let shown = if of_row.len() + headings(&of_row, several) > room {
@@ -160,7 +159,7 @@ fn fields(planned: &Planned<'_>, most: usize) -> Vec<String> {
             lines.push(format!("  {heading}"));
         }
         let indent = if several { "    " } else { "  " };
-        lines.extend(counted_field(&format!("{indent}{}", label(feed, false)), counts));
+        lines.extend(counted_field(&format!("{indent}{}", label(feed, false)), counts, labels));
     }
     if left_out > 0 {
         lines.push(format!("  and {}: --json lists them", counted(left_out as u64, "more field", "more fields")));
@@ -181,13 +180,13 @@ fn label(feed: &FieldFeed, several: bool) -> String {
     format!("{check}{} ← {}{chosen}", feed.field, feed.from.strip_prefix("column ").unwrap_or(&feed.from))
 }
 
-fn counted_field(label: &str, counts: ValueCounts) -> Vec<String> {
+fn counted_field(label: &str, counts: ValueCounts, labels: usize) -> Vec<String> {
     let [filled, distinct, empty] = [counts.filled, counts.distinct, counts.empty].map(grouped);
     let numbers = format!("{filled:>COUNT$}{distinct:>COUNT$}{empty:>COUNT$}");
-    if label.chars().count() > LABELS {
-        return vec![cut_line(label), format!("{}{numbers}", " ".repeat(LABELS))];
+    if label.chars().count() > labels {
+        return vec![cut_line(label, labels + 3 * COUNT), format!("{}{numbers}", " ".repeat(labels))];
     }
-    vec![format!("{label:<LABELS$}{numbers}")]
+    vec![format!("{label:<labels$}{numbers}")]
 }
 
 fn money(planned: &Planned<'_>) -> Vec<String> {
@@ -274,7 +273,7 @@ fn time(planned: &Planned<'_>) -> Vec<String> {
              ends with exit code 5 while any is open, and `rescreen collect` gets their results. {webhook}",
             one.check
         );
-        lines.extend(paragraph("  ", 2, &text));
+        lines.push(format!("  {text}"));
     }
     lines
 }
@@ -323,7 +322,7 @@ fn remarks(planned: &Planned<'_>) -> Vec<String> {
     }
     remarks.extend(doubt(planned));
     remarks.extend(plan.shown.iter().map(|request| format!("request {request}")));
-    remarks.iter().flat_map(|remark| paragraph("", 2, remark)).collect()
+    remarks
 }
 
 /// Whether the keys of requests in doubt could expire before the run gets to them.
@@ -351,9 +350,8 @@ fn end(planned: &Planned<'_>) -> Vec<String> {
         code => vec![format!("a run would stop (exit code {}):", code as u8)],
     };
     if obstacles.iter().any(|one| one.exit_code != ExitCode::Failures) {
-        lines.extend(obstacles.iter().flat_map(|one| paragraph("  - ", 4, &one.reason)));
+        lines.extend(obstacles.iter().map(|one| format!("  - {}", one.reason)));
     }
-    lines.extend(planned.next.lines(planned.can_save));
     lines
 }
 
@@ -367,16 +365,5 @@ fn nothing(planned: &Planned<'_>) -> &'static str {
         () if tree.settled > 0 => "everything is settled",
         () if tree.kept > 0 => "all rows keep the requests of an earlier mapping",
         () => "`when` leaves out every row",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{super::paragraph::WIDTH, *};
-
-    #[test]
-    fn a_row_with_a_long_note_stays_within_the_screen() {
-        let lines = row("balance", "1,000", &"word ".repeat(30));
-        assert!(lines.len() > 1 && lines.iter().all(|line| line.trim_end().chars().count() <= WIDTH), "{lines:?}");
     }
 }

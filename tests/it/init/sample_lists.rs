@@ -140,7 +140,7 @@ fn without_a_check_the_fitting_ones_are_listed_as_commands() {
     let said = folder.say(&["init", "fleet.csv"]).exits(2).without_data();
     insta::assert_snapshot!(said.stderr, @r"
     fleet.csv: CSV with commas, 8 columns, the header in line 1; all 60 rows were
-        read
+      read
 
     No check is named. These fit the values of the columns:
 

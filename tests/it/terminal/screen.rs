@@ -130,7 +130,7 @@ fn messages_are_wrapped_at_spaces_on_a_terminal_and_whole_elsewhere() {
     let mut terminal = Terminal::start(command.env("TERM", "xterm"), 60);
     assert_eq!(terminal.end(), 0, "{}", terminal.text());
     let text = terminal.text();
-    assert!(text.contains("  aml-screening.name ← column\n  `the_name_of_the_customer_in_full`"), "{text}");
+    assert!(text.contains("  aml-screening.name ← column\n    `the_name_of_the_customer_in_full`"), "{text}");
     // Commands and queries are copied as a whole.
     assert!(terminal.raw.contains("SELECT check_name, verdict, finding, count(*) FROM read_parquet('out/"), "{text}");
     let piped = workspace.say(&words).exits(0);
@@ -139,6 +139,36 @@ fn messages_are_wrapped_at_spaces_on_a_terminal_and_whole_elsewhere() {
         "{}",
         piped.stderr
     );
+}
+
+/// The width of each line of a terminal is the room of its words: none is broken where a word would have fitted below.
+#[test]
+fn what_a_command_prints_on_a_narrow_terminal_is_broken_at_spaces() {
+    let workspace = slow(3, 0, "");
+    let campaign = "book.csv --check aml-screening --set entity=0 --set country=za --id no --simulate";
+    let words = |command: &str| -> Vec<String> { command.split_whitespace().map(str::to_owned).collect() };
+    let run = format!("run {campaign} --campaign narrow");
+    let run = words(&run);
+    workspace.say(&run.iter().map(String::as_str).collect::<Vec<_>>()).exits(0);
+    for (command, kept) in [
+        (format!("plan {campaign} --campaign other"), ["sandbox is free, and its answers are invented", "no"]),
+        ("status out/rehearsals/narrow".to_owned(), ["aml-screening: 3 clear", "credits charged"]),
+        ("checks".to_owned(), ["AML, PEP and sanctions screening of a person or company", "said-verification"]),
+        ("checks aml-screening".to_owned(), ["two-letter country code; sent in lower case", "needed yes (assumed)"]),
+    ] {
+        let words = words(&command);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut terminal =
+            Terminal::start(crate::support::program::rescreen(workspace.path(), &words).env("TERM", "xterm"), 40);
+        assert_eq!(terminal.end(), 0, "{command}");
+        let raw = terminal.raw.replace('\r', "");
+        let is_whole = |line: &&str| line.chars().count() <= 40 || line.contains("rescreen run ");
+        assert!(raw.lines().all(|line| is_whole(&line)), "{command}: {raw}");
+        let together = raw.split_whitespace().collect::<Vec<_>>().join(" ");
+        for text in kept {
+            assert!(together.contains(text), "{command}: expected `{text}` in {raw}");
+        }
+    }
 }
 
 /// How soon something is drawn.
