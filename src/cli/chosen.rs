@@ -58,6 +58,17 @@ pub fn one(command: &str, place: Option<&Path>, config: Option<&Path>) -> Result
     }
 }
 
+/// Chooses one campaign for a command that only shows it: also a rehearsal, if nothing else can be meant.
+///
+/// # Errors
+/// None or several can be chosen.
+pub fn one_to_show(command: &str, place: Option<&Path>, config: Option<&Path>) -> Result<Chosen, Error> {
+    match choose(command, place, config)? {
+        Choice::Rehearsal(place) => Ok(Chosen { place, out: None }),
+        _ => one(command, place, config),
+    }
+}
+
 /// Chooses a campaign, or finds several.
 ///
 /// # Errors

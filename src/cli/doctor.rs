@@ -12,7 +12,8 @@ use rescreen::{
     model::ExitCode,
     pipeline::{
         campaign::file::CampaignFile,
-        doctor::{Diagnosis, Examination},
+        doctor::{Diagnosis, Examination, Standing},
+        wording::counted,
     },
 };
 use std::path::PathBuf;
@@ -83,6 +84,12 @@ fn lines(diagnosis: &Diagnosis) -> Vec<String> {
         table.add_row([finding.standing.as_str(), &finding.subject, &finding.detail]);
     }
     let mut lines: Vec<String> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
+    let bad = diagnosis.findings.iter().filter(|one| matches!(one.standing, Standing::Bad(_))).count();
+    lines.push(String::new());
+    lines.push(match bad {
+        0 => "nothing was found that would stop a campaign".to_owned(),
+        bad => format!("{} would stop a campaign", counted(bad as u64, "finding", "findings")),
+    });
     let recommended = diagnosis.recommended.lines();
     if !recommended.is_empty() {
         lines.push(String::new());

@@ -59,7 +59,7 @@ pub struct ExportArgs {
 }
 
 pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
-    let chosen = chosen::one("export", args.dir.as_deref(), args.config.as_deref())?;
+    let chosen = chosen::one_to_show("export", args.dir.as_deref(), args.config.as_deref())?;
     let place = chosen.place;
     let old = args.changed_since.as_deref().map(|old| chosen::published("export", old)).transpose()?;
     let new = match (&old, chosen.out) {
@@ -114,9 +114,7 @@ fn lines(exported: &Exported, to: &Path) -> Vec<String> {
     if let Some(limits) = &exported.limits {
         lines.push(format!("only {limits}: {}", grouped(exported.rows)));
     }
-    if let Some(source) = exported.mode.invented_by() {
-        lines.push(format!("the answers are invented by {source}"));
-    }
+    lines.extend(exported.mode.warning());
     for sheets in &exported.continued {
         lines.push(format!("one sheet is too short, so the table continues: {}", sheets.join(", ")));
     }

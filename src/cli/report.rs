@@ -33,7 +33,7 @@ pub struct ReportArgs {
 }
 
 pub async fn report(args: ReportArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
-    let chosen = chosen::one("report", args.dir.as_deref(), args.config.as_deref())?;
+    let chosen = chosen::one_to_show("report", args.dir.as_deref(), args.config.as_deref())?;
     let since = args.since.as_deref().map(|old| chosen::published("report", old)).transpose()?;
     let to = args.to;
     let reporting = tokio::task::spawn_blocking(move || {
@@ -46,9 +46,7 @@ pub async fn report(args: ReportArgs, output: &OutputArgs) -> Result<ExitCode, E
         pipeline::report_page(&order)
     });
     let reported = reporting.await.map_err(Error::from)??;
-    if let Some(inventor) = reported.mode.invented_by() {
-        output.say(&format!("these answers are INVENTED by {inventor}: they are not real verifications"));
-    }
+    reported.mode.warning().iter().for_each(|line| output.say(line));
     output.say(&format!(
         "{}, {}, {} pending, {} skipped",
         counted(reported.results, "result", "results"),

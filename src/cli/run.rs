@@ -18,10 +18,13 @@ use rescreen::{
     client::origin_of,
     mapping::FieldFeed,
     model::{
-        ExitCode, FailureCode, Mode, clock::local_time, duration::parse_duration, nearest::hint, shell_words::quoted,
+        Credits, ExitCode, FailureCode, Mode, clock::local_time, duration::parse_duration, nearest::hint,
+        shell_words::quoted,
     },
     pipeline::{
-        Campaign, NextCommand, Prepared, Progress, RetryOrder, RunEnded, RunOptions, RunReport, Tap, campaign::flags,
+        Campaign, NextCommand, Prepared, Progress, RetryOrder, RunEnded, RunOptions, RunReport, Tap,
+        campaign::flags,
+        wording::{counted, grouped},
     },
     sink::OutputMode,
 };
@@ -147,7 +150,7 @@ pub async fn run_campaign(
         output.say(note);
     }
     if prepared.campaign().mode == Mode::Production && !yes {
-        confirm(prepared.campaign())?;
+        confirm(prepared.campaign(), prepared.used())?;
     }
     let (progress, seen) = watch::channel(Progress::default());
     let served = serve(metrics, &seen, output);
@@ -173,10 +176,7 @@ pub fn serve(
 /// answers are invented.
 pub fn banner(campaign: &Campaign, key_hint: &str) -> Vec<String> {
     let mut lines = head_lines(campaign, key_hint);
-    let inventor = OutputMode::of(campaign.mode, campaign.service.simulate).invented_by();
-    lines.extend(
-        inventor.map(|inventor| format!("the answers are INVENTED by {inventor}: they are not real verifications")),
-    );
+    lines.extend(OutputMode::of(campaign.mode, campaign.service.simulate).warning());
     lines
 }
 
@@ -212,15 +212,22 @@ pub fn print_feeds(feeds: &[FieldFeed], output: &OutputArgs) {
     }
 }
 
-/// Asks the user to confirm a production run by typing the amount it may cost.
-fn confirm(campaign: &Campaign) -> Result<(), Error> {
+/// Asks the user to confirm a production run by typing its limit. `used` is what earlier runs charged and hold of it.
+fn confirm(campaign: &Campaign, used: Credits) -> Result<(), Error> {
     let limit = campaign.allowance.limit.unwrap_or_default();
     if !is_terminal() {
         return Err(Error::Config(
             "a production run needs confirmation, and there is no terminal to ask on; add --yes".to_owned(),
         ));
     }
-    question(&format!("This may cost up to its limit, {limit} credits. Type {limit} to continue: "));
+    let most = limit.saturating_sub(used);
+    let used = if used > Credits::ZERO { format!(", of which {} are used", grouped(used.0)) } else { String::new() };
+    question(&format!(
+        "This may cost up to {}: the limit is {}{used}; `rescreen plan` shows the expected cost. Type {limit} to \
+         continue: ",
+        counted(most.0, "credit", "credits"),
+        grouped(limit.0)
+    ));
     let mut typed = String::new();
     let read = std::io::stdin().lock().read_line(&mut typed);
     match read {

@@ -329,10 +329,19 @@ fn in_words(fault: &CertificateError) -> String {
     describe.to_owned()
 }
 
+/// Causes that only name a layer of the libraries: the next one says what happened.
+const LAYERS: [&str; 3] = ["client error (Connect)", "tcp connect error", "dns error"];
+
 /// An error of reqwest without its URL, but with its causes, because the first error alone says little.
 pub(super) fn describe(error: &reqwest::Error) -> String {
+    let has_cause = |wanted: &str| {
+        let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+        causes.map(ToString::to_string).any(|text| text == wanted)
+    };
     let mut describe = if error.is_timeout() {
         "timed out".to_owned()
+    } else if has_cause("dns error") {
+        "cannot connect: no address is known for the name of the host".to_owned()
     } else if error.is_connect() {
         "cannot connect".to_owned()
     } else if error.is_builder() {
@@ -343,7 +352,7 @@ pub(super) fn describe(error: &reqwest::Error) -> String {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         let text = error.to_string();
-        if !describe.contains(&text) {
+        if !describe.contains(&text) && !LAYERS.contains(&text.as_str()) {
             describe.push_str(": ");
             describe.push_str(&text);
         }

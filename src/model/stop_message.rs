@@ -99,7 +99,11 @@ impl fmt::Display for Stop {
                  the same keys get the same jobs"
             ),
             Stop::Unavailable { message } => {
-                write!(f, "the service does not answer ({message}); everything paid for is safe, run again later")
+                write!(
+                    f,
+                    "the service does not answer ({message}); everything paid for is safe. Run again later; if it has \
+                     never answered, check [service] url and the network first"
+                )
             }
             Stop::Untrusted { host, fault } => write!(
                 f,

@@ -45,6 +45,12 @@ impl OutputMode {
             OutputMode::Simulated => Some("the simulator"),
         }
     }
+
+    /// What people must know about invented answers.
+    pub fn warning(self) -> Option<String> {
+        let warning = |inventor| format!("the answers are INVENTED by {inventor}: they are not real verifications");
+        self.invented_by().map(warning)
+    }
 }
 
 /// The columns that every row of every dataset begins with: they identify the ask.

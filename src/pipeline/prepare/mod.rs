@@ -39,7 +39,7 @@ use crate::{
     ledger::{CheckUseRow, Ledger, LedgerError, Reading},
     mapping::FieldFeed,
     model::{
-        Mode,
+        Credits, Mode,
         clock::ClockWatch,
         planted::{Bug, planted},
         state::State,
@@ -212,6 +212,12 @@ impl Prepared {
     /// A hint by which the user can recognise the API key.
     pub fn key_hint(&self) -> String {
         self.api_key.hint()
+    }
+
+    /// What the campaign has used of its limit: charged by earlier runs, or held for their requests.
+    pub fn used(&self) -> Credits {
+        let account = self.ledger.sums().account;
+        account.charged + account.held
     }
 
     /// Why the rate is not shared with other runs on this machine, if it is not.

@@ -126,6 +126,10 @@ fn a_rehearsal_is_only_shown_and_only_while_there_is_no_campaign() {
             .says("expected a campaign in out/, found only a rehearsal; to use it: ")
             .says(says);
     }
+    // These only show it. A name is enough, and nothing else can be meant.
+    for command in [&["export", "--to", "one"][..], &["export", "2026-11", "--to", "two"], &["report", "2026-11"]] {
+        workspace.say(command).exits(0).says("INVENTED");
+    }
     workspace.say(&words.replace("2026-11", "other").split(' ').collect::<Vec<_>>()).exits(0);
     let said = workspace.say(&["status"]).exits(2).says("found only rehearsals; to use it: `rescreen status out/");
     let command = said.stderr.split('`').nth(1).unwrap().to_owned();

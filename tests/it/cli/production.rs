@@ -26,7 +26,7 @@ fn a_run_prints_its_service_its_mapping_and_its_result() {
       aml-screening.dataset ← default "all"
     4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
     2 requests, 1 free duplicate, 2 credits charged
-    these answers are INVENTED by the simulator: they are not real verifications
+    the answers are INVENTED by the simulator: they are not real verifications
     1 of 4 asks failed (1 ragged_row); see out/2026-11/failures.csv
     outputs: out/2026-11
     its state: rescreen status out/2026-11
@@ -44,7 +44,7 @@ fn a_run_prints_its_service_its_mapping_and_its_result() {
     complete since [time], nothing sent; for a new round, use a new --campaign
     4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
     2 requests, 1 free duplicate, 2 credits charged
-    these answers are INVENTED by the simulator: they are not real verifications
+    the answers are INVENTED by the simulator: they are not real verifications
     1 of 4 asks failed (1 ragged_row); see out/2026-11/failures.csv
     outputs: out/2026-11
     its state: rescreen status out/2026-11

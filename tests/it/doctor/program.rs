@@ -26,6 +26,7 @@ fn the_table_fits_80_columns_and_ends_with_lines_for_the_campaign_file() {
     for line in said.stdout.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
+    assert!(said.stdout.contains("\nnothing was found that would stop a campaign\n"), "{}", said.stdout);
     assert!(said.stdout.ends_with("# for the campaign file\n[service]\nauth = \"bearer\"\n"), "{}", said.stdout);
     let lines = said.stdout.split("# for the campaign file\n").nth(1).unwrap();
     fs::write(folder.path().join("own.toml"), lines).unwrap();

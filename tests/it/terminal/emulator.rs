@@ -8,7 +8,7 @@ use rustix::{
 };
 use std::{
     fs::File,
-    io::Read,
+    io::{Read, Write},
     os::fd::OwnedFd,
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
@@ -89,6 +89,11 @@ impl Terminal {
         if let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(500)) {
             self.write(&bytes);
         }
+    }
+
+    /// Types a text on the keyboard.
+    pub fn enter(&self, text: &str) {
+        File::from(self.end.try_clone().unwrap()).write_all(text.as_bytes()).unwrap();
     }
 
     /// Changes the width just after something was drawn.
