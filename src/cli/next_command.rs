@@ -23,6 +23,10 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
     if report.limit_rows.is_some() && report.exit_code == ExitCode::TimeIsUp && report.sent.stops.is_empty() {
         forget(&mut words, "--limit");
     }
+    // The next question about a job may be later than this command lasted.
+    if report.remarks.collected && report.waits_for_jobs() && has(&words, "--for") {
+        set(&mut words, "--for", "2h");
+    }
     // `collect` sends no new request, and has none of these flags.
     let stops = if report.remarks.collected && !runs_again { &[][..] } else { &report.sent.stops };
     for stop in stops {
@@ -78,6 +82,10 @@ fn forget(words: &mut Vec<String>, flag: &str) {
     while let Some(at) = words.iter().position(|word| word == flag) {
         words.drain(at..words.len().min(at + 2));
     }
+}
+
+fn has(words: &[String], flag: &str) -> bool {
+    words.iter().any(|word| word == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))
 }
 
 /// Sets a flag's value, adding the flag if it is missing.

@@ -4,6 +4,7 @@
 use super::{
     context::RunContext,
     gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
+    queue::RequestQueue,
 };
 use crate::{
     error::Error,
@@ -54,6 +55,20 @@ pub fn long_pause(sums: &Sums, now_us: i64) -> Option<Stop> {
 pub fn paused_checks(sums: &Sums, now_us: i64) -> impl Iterator<Item = (&String, i64, Duration)> {
     let pauses = sums.paused_checks.iter().map(move |(check, until_us)| (check, *until_us, left(*until_us, now_us)));
     pauses.filter(|(.., left)| !left.is_zero() && *left <= PAUSE_KEPT_MAX)
+}
+
+/// Resumes the pauses of checks, and leaves out of the queue those that are paused for long. Returns why.
+pub fn resume_pauses(context: &RunContext, queue: &mut RequestQueue) -> Vec<Stop> {
+    let mut left_out = Vec::new();
+    for (check, until_us, left) in paused_checks(&context.ledger.sums(), context.clock.now_us()) {
+        if left <= PUSH_BACK_MAX {
+            context.check_pauses.resume(check, left);
+        } else {
+            queue.leave_out(check);
+            left_out.push(Stop::CheckPaused { check: check.clone(), until_us: Some(until_us) });
+        }
+    }
+    left_out
 }
 
 fn left(until_us: i64, now_us: i64) -> Duration {

@@ -48,9 +48,8 @@ use attempt::{AttemptEnd, attempt};
 use channels::record_signal;
 pub use channels::{Draining, Progress, RunChannels, SendEnd, Sent, Signal, Wait};
 use context::{Candidate, RunContext};
-use earlier_stop::paused_checks;
+use earlier_stop::resume_pauses;
 use follow::Following;
-use gate::PUSH_BACK_MAX;
 use guards::GuardState;
 use health::Health;
 use latencies::RateMeter;
@@ -123,15 +122,7 @@ impl SendLoop {
         if sums.new_wait && sums.in_state(State::InDoubt) > 0 {
             queue.put_doubts_first();
         }
-        let mut left_out = Vec::new();
-        for (check, until_us, left) in paused_checks(&sums, context.clock.now_us()) {
-            if left <= PUSH_BACK_MAX {
-                context.check_pauses.resume(check, left);
-            } else {
-                queue.leave_out(check);
-                left_out.push(Stop::CheckPaused { check: check.clone(), until_us: Some(until_us) });
-            }
-        }
+        let left_out = resume_pauses(&context, &mut queue);
         let limits = context.checks.iter().map(|(name, check)| (name, check.limit));
         let limits = Limits::new(limits, |check| queue.sent_in_last_hour(check, context.clock.now_us()))?;
         Ok(SendLoop {
@@ -253,6 +244,7 @@ impl SendLoop {
             answered: self.answered,
             withheld: self.withheld,
             withheld_jobs: self.following.withheld(&self.context)?,
+            jobs_asked: self.following.heard.asked,
             lasting_conflicts: self.lasting_conflicts,
             unexplained: self.proofs.unexplained(),
         };

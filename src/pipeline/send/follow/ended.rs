@@ -20,6 +20,8 @@ const ACCOUNT_READ_LATELY: Duration = Duration::from_secs(60);
 pub struct Heard {
     /// The service said something about a job.
     pub anything: bool,
+    /// How often it answered a question about one.
+    pub asked: u64,
     /// Why it last said nothing about one.
     pub fault: Option<String>,
     /// Jobs in a row whose route was refused with the same status.
@@ -58,6 +60,7 @@ impl SendLoop {
             AskEnd::GateClosed => self.following.take_back(job),
             AskEnd::OtherSide(simulated) => self.stops.push(Stop::OtherSide { simulated }),
             AskEnd::Asked(asked) => {
+                self.following.heard.asked += 1;
                 self.job_charge(&job, &asked);
                 match asked.sign {
                     // A result may be kept although the reply is unclear.
