@@ -100,6 +100,11 @@ impl CampaignArgs {
         self.config.as_deref().or_else(|| here.is_file().then_some(here))
     }
 
+    /// Whether a campaign file was found by itself although inputs are named: its settings may not be meant for them.
+    pub fn is_beside_file(&self) -> bool {
+        self.config.is_none() && self.file_in_use().is_some() && !self.settings.input.paths.is_empty()
+    }
+
     /// A campaign file with the flags merged in. The paths of the result are relative to `base`.
     pub fn merged(&self, mut file: CampaignFile, base: &Path) -> Result<CampaignFile, Error> {
         // Paths on the command line are relative to the working folder, those in the file to the file.

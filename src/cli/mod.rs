@@ -43,6 +43,7 @@ mod table;
 mod templates;
 mod wrap;
 
+use campaign_args::CAMPAIGN_FILE;
 use clap::{Parser, Subcommand};
 use rescreen::{
     Error,
@@ -133,6 +134,18 @@ impl Command {
         };
         is_json.then_some(format)
     }
+
+    /// What a user who named inputs should know if the command line is wrong: a campaign file was read too.
+    fn file_beside_inputs(&self) -> Option<String> {
+        let campaign = match self {
+            Command::Plan(args) => &args.campaign,
+            Command::Run(args) => &args.campaign,
+            _ => return None,
+        };
+        campaign
+            .is_beside_file()
+            .then(|| format!("the settings of {CAMPAIGN_FILE} in this folder apply too; in another folder they do not"))
+    }
 }
 
 /// Parses the command line, runs the command and returns the exit code. Errors are printed only here.
@@ -171,12 +184,13 @@ pub fn main() -> ExitCode {
             return ExitCode::Internal;
         }
     };
-    let format = cli.command.json();
+    let (format, file) = (cli.command.json(), cli.command.file_beside_inputs());
     let code = runtime.block_on(dispatch(cli)).unwrap_or_else(|error| {
         output::error(&error);
         if matches!(error, Error::NoService) {
             output::to_stderr(&format!("to rehearse: {}", next_command::rehearsal()));
         }
+        file.filter(|_| error.exit_code() == ExitCode::Usage).iter().for_each(|note| output::to_stderr(note));
         if let Some(format) = format {
             json::print(&json::error_object(format, &json::Failed::of(&error, &next_command::typed())));
         }

@@ -34,7 +34,7 @@ use tokio::sync::watch;
 #[derive(Args)]
 pub struct RunArgs {
     #[command(flatten)]
-    campaign: CampaignArgs,
+    pub campaign: CampaignArgs,
     /// Retry failures that were provably not charged: all of them, or those with this failure code
     #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "all", help_heading = flags::RESUME)]
     retry: Option<String>,

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct PlanArgs {
     #[command(flatten)]
-    campaign: CampaignArgs,
+    pub campaign: CampaignArgs,
     /// Print the first N requests, with their values masked
     #[arg(long, value_name = "N", default_value_t = 0)]
     show: usize,

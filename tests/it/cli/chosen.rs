@@ -165,3 +165,22 @@ fn a_folder_without_access_is_not_an_absent_campaign() {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
     }
 }
+
+#[test]
+fn a_mistake_in_a_command_with_inputs_names_the_campaign_file_that_was_read_too() {
+    let workspace = Workspace::new(2);
+    let words = ["run", "book.csv", "--check", "aml-screening", "--set", "entity=0", "--id", "no", "--simulate"];
+    workspace.write("rescreen.toml", "[input]\nheader = false\n");
+    let note = "the settings of rescreen.toml in this folder apply too";
+    let said = workspace.say(&words).exits(2).says("the input has no column `no`").says(note);
+    let plan: Vec<&str> = ["plan"].into_iter().chain(words[1..].iter().copied()).collect();
+    workspace.say(&plan).exits(2).says(note);
+    assert_eq!(said.stderr.matches(note).count(), 1, "{}", said.stderr);
+    workspace.write("own.toml", "");
+    let own =
+        workspace.say(&[&words[..], &["-c", "own.toml", "--map", "name=absent"]].concat()).says("no column `absent`");
+    assert!(own.code == 2 && !own.stderr.contains(note), "the file was named: {}", own.stderr);
+    fs::remove_file(workspace.path().join("rescreen.toml")).unwrap();
+    let alone = workspace.say(&[&words[..], &["--map", "name=absent"]].concat()).exits(2);
+    assert!(!alone.stderr.contains(note), "there is no file: {}", alone.stderr);
+}
