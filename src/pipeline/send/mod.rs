@@ -101,6 +101,8 @@ pub struct SendLoop {
     withholds: Vec<Stop>,
     lasting_conflicts: LastingConflicts,
     cut_short: bool,
+    /// Until when the run waits for the balance to show a charge.
+    rests_until: Option<Instant>,
     /// The time is up, and nothing but jobs was left.
     time_is_over: bool,
     tick: Interval,
@@ -148,6 +150,7 @@ impl SendLoop {
             withholds: Vec::new(),
             lasting_conflicts: LastingConflicts::default(),
             cut_short: false,
+            rests_until: None,
             time_is_over: false,
             tick: tokio::time::interval(Duration::from_millis(500)),
             meter: RateMeter::default(),

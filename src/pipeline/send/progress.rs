@@ -37,6 +37,10 @@ impl SendLoop {
         if !self.stops.is_empty() {
             return None;
         }
+        if let Some(until) = self.rests_until {
+            let reason = "the balance does not show the charge of the last request yet".to_owned();
+            return Some(Wait { until_us: self.time_us(until), reason });
+        }
         if let Some(pause) = self.context.throttle.pause() {
             return Some(Wait { until_us: self.time_us(pause.until), reason: pause.reason });
         }

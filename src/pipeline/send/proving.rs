@@ -95,12 +95,22 @@ impl SendLoop {
         if time.is_zero() {
             return true;
         }
-        tokio::select! {
+        let end = Instant::now() + time;
+        self.rests_until = Some(end);
+        self.report();
+        let is_whole = tokio::select! {
             biased;
-            Some(signal) = self.channels.signals.recv() => self.stops.push(signal.stop()),
-            () = until(self.channels.deadline) => self.stops.push(Stop::TimeIsUp),
-            () = until(Some(Instant::now() + time)) => return true,
-        }
-        false
+            Some(signal) = self.channels.signals.recv() => {
+                self.stops.push(signal.stop());
+                false
+            }
+            () = until(self.channels.deadline) => {
+                self.stops.push(Stop::TimeIsUp);
+                false
+            }
+            () = until(Some(end)) => true,
+        };
+        self.rests_until = None;
+        is_whole
     }
 }
