@@ -74,12 +74,17 @@ impl Afterwards {
             lines.push(format!("in DuckDB: {}", query(&report.out, self.format)));
         }
         if report.rehearsal && !report.remarks.collected {
-            lines.push(if results > report.failures() {
-                self.real_run()
-            } else {
-                "before the real run, correct the list or its mapping, because most asks failed; then rehearse again \
-                 with another --campaign"
-                    .to_owned()
+            let (failures, rejected) = (report.failures(), report.sums.unmapped + report.sums.unreadable);
+            lines.push(match () {
+                () if results > failures => self.real_run(),
+                () if rejected * 2 >= failures => {
+                    "before the real run, correct the list or its mapping, because most asks failed; then rehearse again \
+                     with another --campaign"
+                        .to_owned()
+                }
+                () => "most asks got no answer, which says nothing about the list: failures.csv has the reasons. For \
+                       another rehearsal, use another --campaign"
+                    .to_owned(),
             });
         }
         lines

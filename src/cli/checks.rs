@@ -4,6 +4,7 @@ use super::{
     campaign_args::CampaignArgs,
     json,
     output::{bytes_to_stdout, lines_to_stdout, to_stderr},
+    program::called,
     table::{of_page, page_of_stdout},
     wrap::wrapped,
 };
@@ -60,7 +61,8 @@ fn one(args: &ChecksArgs, declaration: &Declaration) -> Result<(), Error> {
     } else if args.csv {
         lines_to_stdout(&form(declaration));
         let words = ["rescreen", "init", "FILE.csv", "--check", &declaration.name].map(str::to_owned);
-        to_stderr(&format!("fill it in, one row for each subject, and continue with: {}", quoted(&words)));
+        let command = quoted(&called(words.to_vec()));
+        to_stderr(&format!("fill it in, one row for each subject, and continue with: {command}"));
     } else if args.json {
         print_json(&[declaration])?;
     } else {

@@ -215,8 +215,11 @@ fn named(command: &str, place: &Path, config: Option<&Path>) -> Result<Choice, E
         let base = config.and_then(Path::parent).unwrap_or(Path::new(""));
         let name = place.to_string_lossy();
         let folders = [name.to_string(), format!("{name}.sandbox")].map(|name| base.join("out").join(name));
-        if let Some(folder) = folders.into_iter().find(|folder| !is_absent(&ledger_in(folder))) {
-            return chosen(folder);
+        if let Some(folder) = folders.iter().find(|folder| !is_absent(&ledger_in(folder))) {
+            return chosen(folder.clone());
+        }
+        if let Some(folder) = folders.iter().find(|folder| has_lost_its_ledger(folder)) {
+            return Err(lost_ledger(folder));
         }
         let found = campaigns_in(&base.join("out"))?;
         let rehearsals = found.rehearsals.iter().filter(|folder| is_called(folder, &name)).cloned().collect::<Vec<_>>();

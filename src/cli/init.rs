@@ -46,6 +46,9 @@ pub struct InitArgs {
     /// Fill a field with a constant; with several checks, NAME.FIELD=…
     #[arg(long = "set", value_name = "FIELD=CONSTANT")]
     sets: Vec<String>,
+    /// Column that identifies a row [default: one that is filled and different in each row]
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
     /// Sheet of the workbook [default: the one whose columns fit the checks]
     #[arg(long, value_name = "NAME")]
     sheet: Option<String>,
@@ -99,7 +102,8 @@ impl InitArgs {
             feed(&mut file, "--set", target, FieldSource::Constant(constant.into()))?;
         }
         let folder = self.output.parent().map(Path::to_owned).unwrap_or_default();
-        Ok(InitOrder { inputs, checks: file.checks, sheet: self.sheet.clone(), has_no_header: self.no_header, folder })
+        let (id, sheet) = (self.id.clone(), self.sheet.clone());
+        Ok(InitOrder { inputs, checks: file.checks, id, sheet, has_no_header: self.no_header, folder })
     }
 
     /// An input as the campaign file names it: relative to that file.
@@ -176,41 +180,42 @@ impl InitArgs {
 
     /// How to fill the open settings that have a possible source. Each command can be run without a change.
     fn say_how_to_fill(&self, open: &[OpenSetting]) {
-        let filled = |first: fn(&OpenSetting) -> Option<[&str; 3]>| -> Vec<[String; 3]> {
-            open.iter().filter_map(first).map(|words| words.map(str::to_owned)).collect()
-        };
-        let by_column = filled(|open| open.by_map().or_else(|| open.by_set()));
-        let by_constant = filled(|open| open.by_set().or_else(|| open.by_map()));
+        let (by_column, by_constant) = (guesses(open, true), guesses(open, false));
         if by_column.is_empty() {
             return to_stderr("Fill in the lines marked OPEN.");
         }
         let only = if by_column.len() < open.len() { "some of " } else { "" };
         lines_to_stderr(&format!(
-            "Fill in the lines marked OPEN, or fill {only}them with guesses, and write the file again. You decide \
-             whether the guesses are right:"
+            "Fill in the lines marked OPEN, or fill {only}them with these guesses and write the file again. You decide \
+             whether they are right:"
         ));
-        to_stderr(&format!("  {}", quoted(&self.again(&by_column))));
+        let again = |filled: &[[String; 3]]| {
+            let mut words = self.with(&self.checks, filled);
+            words.extend((self.output.as_os_str() != "-").then(|| "--force".to_owned()));
+            to_stderr(&format!("  {}", quoted(&words)));
+        };
+        again(&by_column);
         if by_constant != by_column {
             lines_to_stderr("Or give every row the same value:");
-            to_stderr(&format!("  {}", quoted(&self.again(&by_constant))));
+            again(&by_constant);
         }
     }
 
-    /// This command with open fields filled: flag, field and value of each.
-    fn again(&self, filled: &[[String; 3]]) -> Vec<String> {
+    /// This command with these checks and with open fields filled: flag, field and value of each.
+    fn with(&self, checks: &[String], filled: &[[String; 3]]) -> Vec<String> {
         let mut words = self.words();
-        words.extend(self.checks.iter().flat_map(|check| ["--check".to_owned(), check.clone()]));
+        words.extend(checks.iter().flat_map(|check| ["--check".to_owned(), check.clone()]));
         for (flag, values) in [("--map", &self.maps), ("--set", &self.sets)] {
             words.extend(values.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
         }
         words.extend(filled.iter().flat_map(|[flag, field, value]| [flag.clone(), format!("{field}={value}")]));
-        words.extend((self.output.as_os_str() != "-").then(|| "--force".to_owned()));
         words
     }
 
     fn words(&self) -> Vec<String> {
         let mut words = vec![program(), "init".to_owned()];
         words.extend(self.inputs.iter().map(|path| path.display().to_string()));
+        words.extend(self.id.iter().flat_map(|id| ["--id".to_owned(), id.clone()]));
         words.extend(self.sheet.iter().flat_map(|sheet| ["--sheet".to_owned(), sheet.clone()]));
         words.extend(self.no_header.then(|| "--no-header".to_owned()));
         if self.output.as_os_str() != CAMPAIGN_FILE {
@@ -261,11 +266,17 @@ impl InitArgs {
             if !check.fed.is_empty() {
                 lines_to_stderr(&format!("  {}", check.fed.join("; ")));
             }
+            let filled = guesses(&check.open, true);
             if !check.open.is_empty() {
-                lines_to_stderr(&format!("  open: {}", check.open.join(", ")));
+                let names: Vec<&str> = check.open.iter().map(|open| open.key.as_str()).collect();
+                let guessed = match filled.len() {
+                    0 => "",
+                    count if count < names.len() => "; the command has guesses for some of them, and you decide",
+                    _ => "; the command has guesses, and you decide",
+                };
+                lines_to_stderr(&format!("  open: {}{guessed}", names.join(", ")));
             }
-            let words: Vec<String> =
-                self.words().into_iter().chain(["--check".to_owned(), check.name.clone()]).collect();
+            let words = self.with(std::slice::from_ref(&check.name), &filled);
             to_stderr(&format!("  {}", quoted(&words)));
         }
         to_stderr("");
@@ -274,6 +285,16 @@ impl InitArgs {
         to_stderr(&format!("{more}`rescreen checks` lists all checks. --check can be given several times."));
         Ok(ExitCode::Usage)
     }
+}
+
+/// A guess for each open setting that has one, from a column or a constant: flag, field and value.
+fn guesses(open: &[OpenSetting], columns_first: bool) -> Vec<[String; 3]> {
+    let guess = |one: &OpenSetting| {
+        let (by_map, by_set) = (one.by_map(), one.by_set());
+        let guess = if columns_first { by_map.or(by_set) } else { by_set.or(by_map) };
+        guess.map(|words| words.map(str::to_owned))
+    };
+    open.iter().filter_map(guess).collect()
 }
 
 /// The columns of the input, for those who choose among them.

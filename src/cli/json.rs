@@ -2,7 +2,7 @@
 //! one object on standard output, on one line, however it ends. `docs/json.md` describes them, and
 //! `docs/rescreen.schema.json` is their schema.
 
-use super::{next_command, output::json_to_stdout};
+use super::{next_command, output::json_to_stdout, program::program};
 use rescreen::{
     Error,
     model::{ExitCode, StopKind, clock::utc_time, shell_words::quoted},
@@ -86,9 +86,7 @@ impl Failed {
     pub fn of(error: &Error, words: &[String]) -> Failed {
         let (exit_code, kind) = (error.exit_code(), error.kind());
         let next_command = match error {
-            Error::Input { out, .. } => {
-                Some(["rescreen", "collect", &out.display().to_string()].map(str::to_owned).to_vec())
-            }
+            Error::Input { out, .. } => Some(vec![program(), "collect".to_owned(), out.display().to_string()]),
             Error::NoService => return Failed::usage(error.to_string(), Some(next_command::rehearsal())),
             // The command line or a file has to change first.
             _ if exit_code == ExitCode::Usage => None,

@@ -1,6 +1,9 @@
 //! The command that continues a stopped run. Every stop prints it, ready to be copied.
 
-use super::{campaign_args::CAMPAIGN_FILE, program::program};
+use super::{
+    campaign_args::CAMPAIGN_FILE,
+    program::{called, program},
+};
 use rescreen::{
     model::{ExitCode, Stop, budget::BudgetRefusal, shell_words::quoted},
     pipeline::RunReport,
@@ -11,11 +14,11 @@ use std::path::Path;
 /// command that lists the requests to decide on.
 pub fn next_command(words: &[String], report: &RunReport) -> String {
     if let Some(decision) = report.decision_command() {
-        return quoted(&decision);
+        return quoted(&called(decision));
     }
     if let Some(mut collect) = report.collect_command() {
         collect.extend(config_of(words).map(|file| ["-c".to_owned(), file]).into_iter().flatten());
-        return quoted(&collect);
+        return quoted(&called(collect));
     }
     let runs_again = report.leaves_rows() && !report.command.is_empty();
     let mut words = again(if runs_again { &report.command } else { words });
@@ -37,13 +40,23 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
             }
             stop => {
                 if let Some((flag, value)) = stop.remedy() {
-                    forget_value(&mut words, &flag, &value);
-                    words.extend([flag, value]);
+                    remedied(&mut words, &flag, &value);
                 }
             }
         }
     }
     quoted(&words)
+}
+
+/// A command line with the flag that removes the cause of a stop. A flag such as `--price CHECK=N` may be given for other
+/// checks too.
+pub fn remedied(words: &mut Vec<String>, flag: &str, value: &str) {
+    if value.contains('=') {
+        forget_value(words, flag, value);
+        words.extend([flag.to_owned(), value.to_owned()]);
+    } else {
+        set(words, flag, value);
+    }
 }
 
 /// The same command line, without the flags that apply once: from now on there is a known ledger, it has the
@@ -89,7 +102,7 @@ fn has(words: &[String], flag: &str) -> bool {
 }
 
 /// Sets a flag's value, adding the flag if it is missing.
-pub fn set(words: &mut Vec<String>, flag: &str, value: &str) {
+fn set(words: &mut Vec<String>, flag: &str, value: &str) {
     if let Some(at) = words.iter().position(|word| word == flag)
         && at + 1 < words.len()
     {

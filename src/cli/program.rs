@@ -8,6 +8,14 @@ pub fn program() -> String {
     named(std::env::args_os().next().as_deref().map(Path::new))
 }
 
+/// A command line that the library begins with `rescreen`, as this program was started.
+pub fn called(mut words: Vec<String>) -> Vec<String> {
+    if let Some(first) = words.first_mut().filter(|first| *first == "rescreen") {
+        *first = program();
+    }
+    words
+}
+
 /// A path relative to the working folder is repeated. A program in the search path, or one that a service starts by its
 /// whole path, is called by its name.
 fn named(started_as: Option<&Path>) -> String {

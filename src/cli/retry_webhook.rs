@@ -1,6 +1,6 @@
 //! `rescreen retry-webhook`: asks the service to deliver the results of jobs again, at no credit.
 
-use super::{chosen, json, output::OutputArgs};
+use super::{chosen, json, output::OutputArgs, program::program};
 use clap::Args;
 use rescreen::{
     Error,
@@ -50,7 +50,8 @@ pub async fn retry_webhook(args: RetryWebhookArgs, output: &OutputArgs) -> Resul
     for line in done.lines() {
         if code == ExitCode::Complete { output.say(&line) } else { super::output::to_stderr(&line) }
     }
-    let mut words = ["rescreen", "collect", &place.display().to_string()].map(str::to_owned).to_vec();
+    let mut words = vec![program(), "collect".to_owned(), place.display().to_string()];
+    words.extend(order.proxy.iter().flat_map(|proxy| ["--proxy".to_owned(), proxy.clone()]));
     words.extend(args.config.iter().flat_map(|file| ["-c".to_owned(), file.display().to_string()]));
     let next_command = (done.of > 0).then(|| quoted(&words));
     if let Some(next_command) = &next_command {

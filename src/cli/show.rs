@@ -33,6 +33,9 @@ pub struct ShowArgs {
     /// Only results with these verdicts, comma-separated: clear, adverse, review, not_found, data or unrecognised
     #[arg(long = "verdict", value_name = "VERDICTS", value_delimiter = ',', value_parser = verdict)]
     verdicts: Vec<Verdict>,
+    /// Only failures
+    #[arg(long, conflicts_with_all = ["verdicts", "codes"])]
+    failures: bool,
     /// Only failures with these codes, comma-separated
     #[arg(long = "code", value_name = "CODES", value_delimiter = ',', value_parser = code)]
     codes: Vec<FailureCode>,
@@ -49,8 +52,17 @@ pub struct ShowArgs {
 
 fn verdict(text: &str) -> Result<Verdict, String> {
     let names = Verdict::ALL.map(Verdict::as_str);
-    Verdict::from_word(text)
-        .ok_or_else(|| format!("expected one of {}, found `{text}`{}", names.join(", "), hint(text, names)))
+    Verdict::from_word(text).ok_or_else(|| match text {
+        "failed" => "a failure has no verdict; --failures shows the failures".to_owned(),
+        _ => format!("expected one of {}, found `{text}`{}", names.join(", "), hint(text, names)),
+    })
+}
+
+impl ShowArgs {
+    fn filter(&self) -> RowFilter {
+        let codes = if self.failures { FailureCode::ALL.to_vec() } else { self.codes.clone() };
+        RowFilter { verdicts: self.verdicts.clone(), codes, checks: self.checks.clone() }
+    }
 }
 
 fn code(text: &str) -> Result<FailureCode, String> {
@@ -68,7 +80,7 @@ pub fn show(args: &ShowArgs) -> Result<ExitCode, Error> {
 
 fn of_folder(args: &ShowArgs, folder: &std::path::Path) -> Result<ExitCode, Error> {
     let folder = PublishedFolder::open(folder)?;
-    let filter = RowFilter { verdicts: args.verdicts.clone(), codes: args.codes.clone(), checks: args.checks.clone() };
+    let filter = args.filter();
     let seen = first_rows(&folder, &filter, args.limit)?;
     let manifest = folder.manifest();
     if args.json {
@@ -87,6 +99,9 @@ fn of_folder(args: &ShowArgs, folder: &std::path::Path) -> Result<ExitCode, Erro
     let invented = manifest.mode.invented_by().map_or(String::new(), |_| " (invented answers)".to_owned());
     escaped_to_stdout(&format!("{} · {}{invented}", printable(&manifest.campaign), manifest.mode.as_str()));
     escaped_to_stdout(&totals(manifest));
+    if !(filter.verdicts.is_empty() && filter.codes.is_empty() && filter.checks.is_empty()) {
+        escaped_to_stdout(&counted(seen.total, "row matches", "rows match"));
+    }
     table_of(&seen).iter().for_each(|line| escaped_to_stdout(line));
     let more = seen.total - seen.rows.len() as u64;
     if more > 0 {
@@ -156,15 +171,14 @@ fn ended(end: &SeenEnd) -> [Cell; 2] {
 
 fn of_subject(args: &ShowArgs, subject: &str, paths: &[PathBuf]) -> Result<ExitCode, Error> {
     let folders = paths.iter().map(|path| PublishedFolder::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let RowFilter { verdicts, codes, checks } = args.filter();
     let is_wanted = |row: &SeenRow| {
-        let is_open = args.verdicts.is_empty() && args.codes.is_empty();
-        let is_check = args.checks.is_empty() || row.check.as_ref().is_none_or(|check| args.checks.contains(check));
+        let is_open = verdicts.is_empty() && codes.is_empty();
+        let is_check = checks.is_empty() || row.check.as_ref().is_none_or(|check| checks.contains(check));
         is_check
             && match &row.end {
-                SeenEnd::Result { verdict, .. } => {
-                    is_open || args.verdicts.iter().any(|wanted| wanted.as_str() == verdict)
-                }
-                SeenEnd::Failure { code, .. } => is_open || args.codes.iter().any(|wanted| wanted.as_str() == code),
+                SeenEnd::Result { verdict, .. } => is_open || verdicts.iter().any(|wanted| wanted.as_str() == verdict),
+                SeenEnd::Failure { code, .. } => is_open || codes.iter().any(|wanted| wanted.as_str() == code),
                 _ => is_open,
             }
     };
@@ -209,7 +223,7 @@ fn of_subject(args: &ShowArgs, subject: &str, paths: &[PathBuf]) -> Result<ExitC
         return Ok(ExitCode::Complete);
     }
     escaped_to_stdout(&format!(
-        "{}: {} in {}",
+        "{}: {}, in {} searched",
         printable(subject),
         counted(total, "row", "rows"),
         counted(folders.len() as u64, "campaign", "campaigns")

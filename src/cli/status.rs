@@ -4,6 +4,7 @@ use super::{
     chosen::{Choice, Chosen, choose},
     json, json_status,
     output::{lines_to_stdout, to_stdout},
+    program::called,
     progress::humanize,
 };
 use clap::Args;
@@ -17,6 +18,7 @@ use rescreen::{
     },
     pipeline::{
         self, CampaignState, Status,
+        campaign::SIMULATED_ORIGIN,
         wording::{counted, grouped},
     },
 };
@@ -134,7 +136,11 @@ fn dataset_line(check: &str, seen: &[DatasetSeen]) -> Option<String> {
 
 fn lines(status: &Status, place: &Path) -> Vec<String> {
     let (identity, sums) = (&status.identity, &status.sums);
-    let simulated = if sums.simulated == Some(true) { " (simulated)" } else { "" };
+    // A rehearsal has no other origin than the simulator.
+    let simulated = match sums.simulated == Some(true) && identity.origin != SIMULATED_ORIGIN {
+        true => " (simulated)",
+        false => "",
+    };
     let mut lines =
         vec![format!("campaign {} · {}{simulated} · {}", identity.campaign, identity.mode, identity.origin)];
     lines.extend(last_run(status, place));
@@ -258,7 +264,7 @@ fn next(run: &RunRow, place: &Path) -> String {
     let of_place = |command: &str, more: &[&str]| {
         let place = place.display().to_string();
         let words = ["rescreen", command, &place].into_iter().chain(more.iter().copied());
-        format!("  continue with: {}", quoted(&words.map(str::to_owned).collect::<Vec<_>>()))
+        format!("  continue with: {}", quoted(&called(words.map(str::to_owned).collect())))
     };
     let kind = run.end.as_ref().and_then(|end| StopKind::from_name(end.kind.as_deref()?));
     match (&run.next_command, kind) {

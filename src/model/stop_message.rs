@@ -9,13 +9,13 @@ impl fmt::Display for Stop {
         match self {
             Stop::Budget(BudgetRefusal::Limit { limit, charged, held, price }) => write!(
                 f,
-                "the next request ({price} credits) would exceed the limit of {limit}: {charged} are charged and \
+                "the next request costs {price} and would exceed the limit of {limit} credits: {charged} are charged and \
                  {held} are held; run again with a higher --max-credits"
             ),
             Stop::Budget(BudgetRefusal::Balance { spendable, price, keep }) => write!(
                 f,
-                "the next request costs {price} credits, and only {spendable} may be spent if a balance of {keep} is \
-                 to be kept; top up the account or lower --keep-balance, and run again"
+                "the next request costs {price}, and only {spendable} credits may be spent if a balance of {keep} is to \
+                 be kept; top up the account or lower --keep-balance, and run again"
             ),
             Stop::Budget(BudgetRefusal::Unread) => f.write_str("the account's balance was never read; run again"),
             Stop::Price { check, stated, table, request: Some(RequestId(request)) } => write!(

@@ -58,14 +58,14 @@ impl RunReport {
         let failures = self.failures();
         (self.exit_code == ExitCode::Complete && failures > 0).then(|| {
             format!(
-                "complete; {} failed, which accept_failures in [guards] or --accept-failures allows: see failures/",
+                "complete; {} failed, which accept_failures in [guards] or --accept-failures allows: see failures.csv",
                 counted(failures, "ask", "asks")
             )
         })
     }
 
     fn failures_in_words(&self) -> String {
-        format!("complete, but {} failed: see failures/", counted(self.failures(), "ask", "asks"))
+        format!("complete, but {} failed: see failures.csv", counted(self.failures(), "ask", "asks"))
     }
 
     fn unsent_in_words(&self) -> String {

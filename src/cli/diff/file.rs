@@ -47,8 +47,9 @@ impl ChangeFile {
             () => match format.or_else(|| by_extension(path)) {
                 Some(format) => return Ok(ChangeFile(TableWriter::create(path, format, &schema())?)),
                 None => {
-                    "expected a name that ends in .parquet or .jsonl, or --format; for a CSV file or a workbook of \
-                         the new round, use rescreen export NEW --changed-since OLD"
+                    "expected a name that ends in .parquet or .jsonl, or --format; for a workbook with the changed \
+                         rows of the new round, use rescreen export NEW --changed-since OLD --to FILE.xlsx, or --to \
+                         FILE.csv --wide"
                         .to_owned()
                 }
             },

@@ -1,6 +1,6 @@
 //! What to do after a plan: the command that continues, or what must be corrected before there is one.
 
-use crate::cli::{next_command::set, program::program, wrap};
+use crate::cli::{next_command::remedied, program::program, wrap};
 use rescreen::{
     model::{ExitCode, shell_words::quoted},
     pipeline::{AccountSeen, Obstacle, Plan, outlook},
@@ -54,7 +54,7 @@ pub fn next(words: Vec<String>, out: &Path, plan: &Plan, seen: &AccountSeen, obs
         Some(none) if none.is_empty() && plan.known.is_some() && plan.is_settled() => Next::Nothing,
         Some(remedies) => {
             let mut run = run();
-            remedies.iter().for_each(|(flag, value)| set(&mut run, flag, value));
+            remedies.iter().for_each(|(flag, value)| remedied(&mut run, flag, value));
             Next::Run(quoted(&run))
         }
         None => {
@@ -63,7 +63,7 @@ pub fn next(words: Vec<String>, out: &Path, plan: &Plan, seen: &AccountSeen, obs
             if no_key && only_key && !words.iter().any(|word| word.starts_with("--simulate")) {
                 let mut rehearsal = run();
                 let remedies = obstacles.iter().filter_map(|one| one.remedy.as_ref());
-                remedies.for_each(|(flag, value)| set(&mut rehearsal, flag, value));
+                remedies.for_each(|(flag, value)| remedied(&mut rehearsal, flag, value));
                 rehearsal.push("--simulate".to_owned());
                 return Next::Rehearse(quoted(&rehearsal));
             }

@@ -29,8 +29,7 @@ impl Saved {
         let refused = |fault: &str| Err(Error::Config(format!("--save {}: {fault}", path.display())));
         if let Some(used) = args.file_in_use() {
             return refused(&format!(
-                "expected a command without a campaign file, found {}, which already has settings; add the others \
-                 there",
+                "this command reads its settings from {} already; write what its flags add into that file",
                 used.display()
             ));
         }

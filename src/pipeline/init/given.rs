@@ -1,12 +1,14 @@
 //! The columns that the user named with `--map`: `init` has read the rows, so it refuses a column that they do not have,
 //! and writes a path such as `FEATURES[].ADDR_COUNTRY` as the template that reads it.
 
-use super::{inputs::Sampled, profile::Profile};
+use super::{column::Place, inputs::Sampled, profile::Profile, row_id::RowId};
 use crate::{
     catalogue::column_names::tokens,
+    error::Error,
     mapping::{FieldSource, MappingError, path_expression},
     model::{
         nearest::{about_nearest, suggestion},
+        printable::printable,
         row::{Values, find_column},
     },
 };
@@ -40,6 +42,25 @@ pub fn given(
         Ok((field.clone(), source))
     };
     sources.iter().map(resolved).collect()
+}
+
+/// The column that the user named for `id`.
+///
+/// # Errors
+/// The rows do not have it. The error names the nearest ones.
+pub fn id(name: &str, sampled: &Sampled) -> Result<RowId, Error> {
+    let columns = columns(sampled);
+    let Some(column) = find_column(columns.iter().map(String::as_str), name).map(|at| columns[at].clone()) else {
+        let known = known(name, &sampled.profiles);
+        return Err(Error::Config(format!("--id: there is no column `{}`{known}", printable(name))));
+    };
+    let profile = sampled.profiles.iter().find(|one| one.place == Place::column(&column));
+    let counts = profile.map(|one| format!("; {}", one.about())).unwrap_or_default();
+    Ok(RowId {
+        shown: format!("column `{}`", printable(name)),
+        column: Some(column),
+        why: format!("as you said{counts}"),
+    })
 }
 
 /// The columns of all inputs. A key of a JSON row is one even if each of its values is null.

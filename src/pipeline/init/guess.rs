@@ -122,8 +122,13 @@ fn by_content(field: &FieldSpec, candidates: &[Candidate<'_>]) -> Guess {
     match (&certain[..], &parts[..]) {
         ([only], _) | (_, [only]) if !is_mostly_empty(only) => return Guess::Fed(feed(field, only)),
         ([only], _) => {
-            let why = format!("expected {}; only {} has some", expected(field), shown(&[*only]));
-            return Guess::open(why, sources(&[*only]));
+            let more = kept(candidates, |one| {
+                let is_other = !std::ptr::eq(one.profile, only.profile);
+                is_other && one.name_fit >= NameFit::Part && fits(one, NAMED_PERCENT)
+            });
+            let all = [vec![*only], more].concat();
+            let have = if all.len() == 1 { "has" } else { "have" };
+            return Guess::open(format!("expected {}; {} {have} some", expected(field), shown(&all)), sources(&all));
         }
         ([_, _, ..], _) => return several(field, &certain),
         _ => {}

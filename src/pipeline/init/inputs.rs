@@ -36,6 +36,8 @@ pub struct InitOrder {
     pub inputs: Vec<InitInput>,
     /// The checks, with the sources of fields that the user gave.
     pub checks: Vec<CheckTable>,
+    /// The column that the user named for `id`.
+    pub id: Option<String>,
     pub sheet: Option<String>,
     /// The first line is a row.
     pub has_no_header: bool,

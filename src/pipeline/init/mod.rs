@@ -156,13 +156,14 @@ pub struct FittingCheck {
     /// What feeds its fields.
     pub fed: Vec<String>,
     /// Its needed fields that are open.
-    pub open: Vec<String>,
+    pub open: Vec<OpenSetting>,
 }
 
 /// The checks that most people begin with. Of several that fit they are listed first, in this order.
-const FIRST: [&str; 7] = [
+const FIRST: [&str; 8] = [
     "said-verification",
     "aml-screening",
+    "adverse-media",
     "cipc-company",
     "number-plate",
     "vehicle-check",
@@ -213,7 +214,9 @@ pub fn propose(order: &InitOrder) -> Result<Proposal, Error> {
     }
     let checks = guesses(&declarations, &sampled.profiles);
     let first = &sampled.samples[0];
-    let id = if first.found.header == HeaderGuess::Undecided && first.header.is_some() {
+    let id = if let Some(name) = &order.id {
+        given::id(name, &sampled)?
+    } else if first.found.header == HeaderGuess::Undecided && first.header.is_some() {
         row_id::RowId::open("the first line may be a row, so no column is named here")
     } else {
         row_id::row_id(&sampled.profiles, &all_fields)
@@ -313,7 +316,7 @@ fn fitting_check((guess, declaration): (CheckGuess, &Declaration)) -> FittingChe
         name: declaration.name.clone(),
         summary: declaration.summary.clone(),
         fed: fed.collect(),
-        open: guess.open().map(|(field, _)| field.name.clone()).collect(),
+        open: guess.open().map(|(field, open)| OpenSetting::of(field.name.clone(), open)).collect(),
     }
 }
 

@@ -27,6 +27,9 @@ impl RowId {
     }
 }
 
+/// Different values, for 100 rows, of a column that comes near to identifying each.
+const NEAR_PERCENT: usize = 90;
+
 /// The last words of names of identifiers.
 const ID_WORDS: [&str; 16] = [
     "id",
@@ -92,23 +95,36 @@ pub fn row_id(profiles: &[Profile], fields: &[&FieldSpec]) -> RowId {
         },
         None if unique.is_empty() && !amounts.is_empty() => RowId::open(
             "only columns of amounts are filled and different in each row of the sample, and an amount identifies no \
-             row; production needs a column that does",
+             row; production and `diff` need a column that does",
         ),
-        None if unique.is_empty() => RowId {
-            column: None,
-            shown: String::new(),
-            why: "no column is filled and different in each row of the sample; production needs one".to_owned(),
-        },
+        None if unique.is_empty() => RowId { column: None, shown: String::new(), why: nearest(profiles) },
         None => {
             let names: Vec<String> = unique.iter().map(|one| one.shown()).collect();
             RowId {
                 column: None,
                 shown: String::new(),
                 why: format!(
-                    "no column has the name of an identifier; {} would do, and production needs one",
+                    "no column has the name of an identifier; {} would do (--id COLUMN); production and `diff` need one",
                     listed(&names)
                 ),
             }
         }
+    }
+}
+
+/// What to do if no column identifies a row: the one that comes nearest, if nearly all of its values differ.
+fn nearest(profiles: &[Profile]) -> String {
+    let none = "no column is filled and different in each row of the sample; production and `diff` need one: add a \
+                column of numbers to the list";
+    let is_near = |one: &&Profile| one.place.steps.is_empty() && one.distinct * 100 >= one.rows * NEAR_PERCENT;
+    let near = profiles.iter().filter(is_near).filter(|one| !is_of_amounts(one) && one.shown_name().is_some());
+    match near.max_by_key(|one| one.distinct) {
+        None => none.to_owned(),
+        Some(near) => format!(
+            "{none}, or take {} with --id, which has {} different values in {} rows",
+            near.shown(),
+            grouped(near.distinct as u64),
+            grouped(near.rows as u64)
+        ),
     }
 }

@@ -38,7 +38,7 @@ pub struct Obstacle {
     /// What was found, and what to do about it.
     pub reason: String,
     /// The flag that removes it, with its value.
-    pub remedy: Option<(&'static str, String)>,
+    pub remedy: Option<(String, String)>,
 }
 
 /// What is known of the account.
@@ -95,7 +95,7 @@ async fn balance(campaign: &Campaign) -> Result<Credits, Error> {
 
 impl Obstacle {
     fn of_stop(stop: &Stop) -> Obstacle {
-        Obstacle { exit_code: stop.exit_code(), reason: stop.to_string(), remedy: None }
+        Obstacle { exit_code: stop.exit_code(), reason: stop.to_string(), remedy: stop.remedy() }
     }
 
     fn of_error(error: &Error) -> Obstacle {
@@ -224,7 +224,7 @@ fn too_expensive(money: &Money, refusal: BudgetRefusal, balance: Option<Credits>
                 grouped(money.short_by().0),
                 grouped(money.used().0),
             ),
-            Some(("--max-credits", needed.to_string())),
+            Some(("--max-credits".to_owned(), needed.to_string())),
         ),
         (BudgetRefusal::Balance { spendable, keep, .. }, _) => (
             format!(

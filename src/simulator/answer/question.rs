@@ -4,8 +4,11 @@ use crate::{
     model::rng::Rng,
     simulator::{answer_style::Dialect, order::Order},
 };
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 use serde_json::{Map, Value};
+
+/// The hour at which the list of a day is published, in UTC.
+const LIST_HOUR: i64 = 4;
 
 /// The input for the content of an answer.
 pub(super) struct Question<'a> {
@@ -24,7 +27,7 @@ pub(super) struct Question<'a> {
 impl Question<'_> {
     /// The day of the list that the answer is made with.
     pub(super) fn list_day(&self) -> Date {
-        self.dataset.unwrap_or_else(|| self.at.to_zoned(TimeZone::UTC).date())
+        self.dataset.unwrap_or_else(|| (self.at - SignedDuration::from_hours(LIST_HOUR)).to_zoned(TimeZone::UTC).date())
     }
 
     pub(super) fn text(&self, name: &str) -> &str {

@@ -95,7 +95,8 @@ fn results_whose_ledger_is_lost_are_not_taken_for_a_new_campaign() {
     workspace.loses_a_ledger = true;
     workspace.run(&[]).exits(0);
     fs::remove_file(workspace.path().join("out/2026-11/ledger.sqlite")).unwrap();
-    for words in [&["status"][..], &["status", "out/2026-11"], &["collect"], &["resolve", "--list"]] {
+    let named = [&["status", "out/2026-11"][..], &["status", "2026-11"], &["collect", "2026-11"]];
+    for words in named.into_iter().chain([&["status"][..], &["collect"], &["resolve", "--list"]]) {
         let said = workspace.say(words).exits(2).says("out/2026-11 has published results and no ledger");
         assert!(!said.stderr.contains("rescreen run"), "{}", said.stderr);
     }

@@ -54,7 +54,7 @@ fn a_scheduler_sees_0_for_failures_that_the_campaign_file_accepts() {
     }
     workspace.write("rescreen.toml", "[guards]\naccept_failures = 0\n");
     workspace.run(&[]).exits(3);
-    assert!(status(&workspace).contains(", exit code 3 (failures)\n  complete, but 1 ask failed: see failures/"));
+    assert!(status(&workspace).contains(", exit code 3 (failures)\n  complete, but 1 ask failed: see failures.csv"));
 }
 
 #[test]

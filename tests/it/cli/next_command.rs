@@ -65,6 +65,10 @@ fn after_a_price_above_the_table_the_command_names_the_price() {
         let said = workspace.run(&[&["--max-credits", "100", "--in-flight", "2"], flag].concat()).exits(4);
         assert!(said.next_command().contains("--price aml-screening=3"), "{}", said.next_command());
         assert!(!said.next_command().contains("--continue-anyway"), "{}", said.next_command());
+        // A plan corrects the price too.
+        let plan = Said::of(&mut workspace.production("plan", &[&["--max-credits", "100"], flag].concat())).exits(4);
+        let command = plan.stdout.lines().find_map(|line| line.strip_prefix("continue with: ")).expect("a command");
+        assert!(command.ends_with("--price aml-screening=3") && command.matches("--price").count() == 1, "{command}");
         copied(&workspace, &said);
         is_done(&workspace, 10);
     }

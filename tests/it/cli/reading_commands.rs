@@ -63,7 +63,7 @@ fn status_reports_a_campaign_as_text_and_as_json() {
     insta::assert_snapshot!(workspace.filtered(&said.stdout), @r#"
     campaign 2026-11 · production (simulated) · [url]
     last run        stopped [time], exit code 4 (limit)
-      the next request (1 credits) would exceed the limit of 5: 5 are charged and 0 are held; run again with a higher --max-credits
+      the next request costs 1 and would exceed the limit of 5 credits: 5 are charged and 0 are held; run again with a higher --max-credits
       continue with: rescreen run book.csv --check aml-screening --set entity=0 --set country=za --campaign 2026-11 --mode production --id no --per-minute 600000 --per-minute-max 900000 --service [url] --max-credits 12 --price aml-screening=1 --yes
     progress              41.6 %   5 of 12 requests
     rows                      12

@@ -180,7 +180,7 @@ fn a_subject_is_shown_with_every_round_in_the_order_of_time() {
     let desk = Desk::new();
     let said = desk.say(&["show", "C-1"]).exits(0);
     insta::assert_snapshot!(said.stdout, @r"
-    C-1: 3 rows in 3 campaigns
+    C-1: 3 rows, in 3 campaigns searched
     answered          campaign                       check  verdict  finding
     2 Nov 2026 08:15  2026-12 (simulated, invented)  aml    clear    no_match
         dataset_version  2026-12

@@ -78,7 +78,7 @@ fn each_command_for_an_open_field_works_as_it_is_printed() {
         "{}",
         first.stderr
     );
-    first.says("You decide whether the guesses are right");
+    first.says("or fill them with these guesses");
     let text = fs::read_to_string(folder.path().join("rescreen.toml")).unwrap();
     let with_default = "# fields.country = \"{{ c | default('za', true) }}\"";
     for line in ["# fields.country = \"c\"", "# fields.country = { value = \"za\" }", with_default] {
@@ -104,7 +104,7 @@ fn an_open_field_without_a_candidate_prints_no_command() {
     let found = commands(&said);
     let filled = "rescreen init list.csv --check aml-screening --set entity=0 --set country=za --force";
     assert_eq!(found, [filled], "{}", said.stderr);
-    said.says("fill some of them with guesses").says("`x`   2 filled, 2 distinct, values of several kinds");
+    said.says("fill some of them with these guesses").says("`x`   2 filled, 2 distinct, values of several kinds");
     Said::of(&mut shell(folder.path(), &found[0])).exits(0).says("1 setting is needed and open: name");
 }
 
@@ -122,11 +122,14 @@ fn a_list_without_a_header_is_ready_with_the_command_that_init_prints() {
         .says("`column_2`  4 filled, 4 distinct, texts")
         .says("a column has texts that may be one");
     let found = commands(&listed);
-    assert_eq!(found[0], "rescreen init list.csv --check aml-screening");
-    let open = Said::of(&mut shell(folder.path(), &found[0]))
-        .exits(0)
-        .says("null ← `-0-`")
-        .says("has a word for a person in 2 of 4 rows");
+    assert!(
+        found[0].starts_with("rescreen init list.csv --check aml-screening --map name=column_2 --map "),
+        "{found:?}"
+    );
+    let filled = Said::of(&mut shell(folder.path(), &found[0])).exits(0).says("name ← column `column_2`");
+    assert_eq!(commands(&filled), [""; 0], "one command is enough: {}", filled.stderr);
+    let open = folder.say(&["init", "list.csv", "--check", "aml-screening", "--force"]).exits(0);
+    let open = open.says("null ← `-0-`").says("has a word for a person in 2 of 4 rows");
     for command in commands(&open) {
         let filled = Said::of(&mut shell(folder.path(), &command)).exits(0).says("name ← column `column_2`");
         assert_eq!(commands(&filled), [""; 0], "nothing is open: {}", filled.stderr);
@@ -142,7 +145,7 @@ fn a_list_without_a_header_is_ready_with_the_command_that_init_prints() {
 fn the_checks_that_most_people_begin_with_are_listed_first() {
     let folder = Folder::with("list.csv", "no,full name\n1,Thandi Nkosi\n2,Zola Moyo\n3,Anele Dube\n");
     let found = commands(&folder.say(&["init", "list.csv"]).exits(2));
-    assert!(found.len() > 2 && found[0].ends_with("--check aml-screening"), "{found:?}");
+    assert!(found.len() > 2 && found[0].contains("--check aml-screening "), "{found:?}");
     let folder = Folder::with("list.csv", "no,rsa id\n1,9503143488082\n2,7306067651087\n3,8607125667083\n");
     let found = commands(&folder.say(&["init", "list.csv"]).exits(2));
     assert!(found.len() > 2 && found[0].ends_with("--check said-verification"), "{found:?}");
@@ -158,4 +161,21 @@ fn checks_that_fit_by_names_only_are_listed_and_marked() {
         assert!(text.contains("These fit by the names of columns only"), "{text}");
         assert!(text.contains(&format!("rescreen init {list} --check {check}")), "{text}");
     }
+}
+
+#[test]
+fn the_column_that_identifies_a_row_can_be_named_and_the_nearest_one_is() {
+    let rows: String = (0..20).map(|no| format!("Thandi {}o,za\n", "nk".repeat(no.max(1)))).collect();
+    let folder = Folder::with("list.csv", format!("Full Name,c\n{rows}"));
+    let said = folder.say(&["init", "list.csv", "--check", "aml-screening"]).exits(0);
+    let text = said.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("or take `Full Name` with --id, which has 19 different values in 20 rows"), "{text}");
+    let words = ["init", "list.csv", "--check", "aml-screening", "--force", "--id"];
+    let text = folder.init(&[&words[1..], &["full name"]].concat());
+    sets(&text, "id = \"Full Name\"");
+    let said = folder.say(&[&words[..], &["Full Nme"]].concat()).exits(2);
+    said.says("--id: there is no column `Full Nme`").says("did you mean `Full Name`?");
+    // The printed commands keep it.
+    let said = folder.say(&[&words[..], &["Full Name"]].concat()).exits(0);
+    assert!(commands(&said).iter().all(|command| command.contains("--id 'Full Name'")), "{}", said.stderr);
 }
