@@ -68,17 +68,17 @@ pub(super) fn keep(store: &mut Store, new: &NewJob<'_>) -> Result<(), LedgerErro
     let server_us = new.server_offset_us.map(|offset| new.now_us.saturating_add(offset));
     // A request that a person let go again may become another job.
     let sql = "INSERT OR REPLACE INTO job (request, job_id, accepted_at, accepted_at_server, asked_at, ask_at, charged)
-               VALUES (?1, ?2, ?3, ?4, ?3, ?5, ?6)";
+               VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6)";
     let charged = new.charged.0 as i64;
     store.conn.prepare_cached(sql)?.execute(params![new.request.0, id, new.now_us, server_us, ask_us, charged])?;
     *store.sums.answers.entry(new.check.to_owned()).or_default() += 1;
     Ok(())
 }
 
-/// Makes jobs due that were asked for in the future: the clock was ahead then, and is not any more.
+/// Makes jobs due that were accepted or asked for in the future: the clock was ahead then, and is not any more.
 pub(super) fn correct_times(store: &Store, now_us: i64) -> Result<(), LedgerError> {
     let sql = "UPDATE job SET asked_at = 0, ask_at = min(ask_at, ?1), missed_at = min(missed_at, ?1)
-               WHERE ask_at IS NOT NULL AND asked_at > ?1";
+               WHERE ask_at IS NOT NULL AND max(asked_at, accepted_at) > ?1";
     store.conn.prepare_cached(sql)?.execute([now_us])?;
     Ok(())
 }

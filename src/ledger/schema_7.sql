@@ -72,7 +72,7 @@ CREATE TABLE job (
     job_id      TEXT NOT NULL,
     accepted_at INTEGER NOT NULL,
     accepted_at_server INTEGER,            -- the same by the service's clock, if it was known
-    asked_at    INTEGER NOT NULL,          -- when its state was last asked for; at first when it was accepted; 0 if a clock was wrong
+    asked_at    INTEGER NOT NULL,          -- when its state was last asked for; 0 before the first question, or if a clock was wrong
     ask_at      INTEGER,                   -- when to ask for its state again; NULL once it has ended
     asks        INTEGER NOT NULL DEFAULT 0,
     misses      INTEGER NOT NULL DEFAULT 0, -- how often in a row the service did not know it

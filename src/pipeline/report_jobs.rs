@@ -48,9 +48,7 @@ impl RunReport {
         }
         if self.jobs() > 0 && self.remarks.collected && self.sent.jobs_asked == 0 && self.sent.stops.is_empty() {
             lines.push(
-                "the service was not asked about any of them: a job is first asked about a minute after it was accepted, \
-                 and then when the line above says"
-                    .to_owned(),
+                "the service was not asked about any of them, because it was asked less than a minute ago".to_owned(),
             );
         }
         for odd in &self.open_jobs.odd {

@@ -124,20 +124,21 @@ fn deliver(office: &Office, listening: &Listening, number: u64, job: &str) -> u1
 fn deliveries_to_a_new_inbox_are_read_although_its_numbers_begin_again() {
     let office = Office::new("--job-time 10h");
     office.run(HOOKS).exits(5);
+    office.is_asked_at_first();
     let jobs = office.jobs();
     let listening = Listening::start(office.folder.path(), &[]);
     for number in 1..=3 {
         assert_eq!(deliver(&office, &listening, number, jobs[0].id.as_str()), 200);
     }
     office.is_asked_once_more();
-    assert_eq!(office.asked(), 1, "the job that was named");
+    assert_eq!(office.asked(), 4, "the job that was named");
     assert_eq!(listening.stopped().0, 0);
     fs::remove_dir_all(inbox_of(&office).parent().unwrap()).unwrap();
     let listening = Listening::start(office.folder.path(), &[]);
     office.run(HOOKS).exits(5);
     assert_eq!(deliver(&office, &listening, 4, jobs[1].id.as_str()), 200);
     office.is_asked_once_more();
-    assert_eq!(office.asked(), 2, "the number of this delivery is 1, and 3 were read of the old inbox");
+    assert_eq!(office.asked(), 5, "the number of this delivery is 1, and 3 were read of the old inbox");
     assert_eq!(listening.stopped().0, 0);
 }
 
