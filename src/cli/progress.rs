@@ -6,7 +6,7 @@ pub use super::progress_lines::humanize;
 use super::{
     colour,
     output::{Message, OutputArgs, is_json, message, message_with},
-    progress_lines::{draining_line, facts, lines, log_line, now},
+    progress_lines::{dated_line, draining_line, facts, lines, log_line, now},
     screen,
 };
 use rescreen::pipeline::Progress;
@@ -74,8 +74,7 @@ async fn log(mut progress: watch::Receiver<Progress>) {
             () = tokio::time::sleep_until(next) => {
                 next += LINE_EVERY;
                 let (shown, now) = (progress.borrow().clone(), now());
-                let line = log_line(&shown, &now);
-                let line = if is_json() { line } else { format!("{} {line}", now.timestamp().strftime("%FT%TZ")) };
+                let line = if is_json() { log_line(&shown, &now) } else { dated_line(&shown, &now) };
                 message_with(Message::Progress, &line, facts(&shown, &now));
             }
             changed = progress.changed(), if !was_draining => {

@@ -62,6 +62,11 @@ pub fn log_line(progress: &Progress, now: &Zoned) -> String {
     all.iter().map(text).collect::<Vec<_>>().join("; ")
 }
 
+/// The same behind the time of day, for a log that does not add it.
+pub fn dated_line(progress: &Progress, now: &Zoned) -> String {
+    format!("{} {}", now.timestamp().strftime("%FT%TZ"), log_line(progress, now))
+}
+
 /// The same facts for programs.
 pub fn facts(progress: &Progress, now: &Zoned) -> Map<String, Value> {
     let account = &progress.sums.account;

@@ -204,6 +204,8 @@ fn a_line_of_a_log_has_the_same_facts() {
     assert_eq!((&facts["waiting_seconds"], &facts["credits_limit"]), (&json!(12), &json!(5_000)));
     assert_eq!(facts["checks"][1]["verdicts"]["clear"], 790);
     assert_eq!(facts["seconds_left"], json!(13_906));
+    let dated = dated_line(&progress, &at());
+    assert_eq!(dated.split_once(' ').unwrap(), ("2026-11-23T08:44:10Z", &*log_line(&progress, &at())));
 }
 
 #[test]

@@ -70,6 +70,8 @@ async fn quarantined_requests_are_listed_with_their_rows_and_holds() {
 #[tokio::test(start_paused = true)]
 async fn a_write_off_makes_the_ask_a_failure_and_the_hold_a_charge() {
     let (mut world, ran) = quarantined(2).await;
+    let command = ran.report().decision_command().expect("no other run can help");
+    assert_eq!((&command[..2], command[3].as_str()), (&["rescreen".to_owned(), "resolve".to_owned()][..], "--list"));
     let posts = ran.posts();
     let before = jiff::Timestamp::now().as_microsecond();
     assert_eq!(decide(&world, &[], Decision::WriteOff, " the desk confirmed ").await.unwrap(), 2);
