@@ -16,7 +16,7 @@ use crate::{
     mapping::FieldSource,
     model::{field::FieldKind, printable::printable_cut},
 };
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 /// The kinds of numbers that a check is about.
 const NUMBERS: [FieldKind; 5] =
@@ -25,6 +25,8 @@ const NUMBERS: [FieldKind; 5] =
 const FEW_ROWS_PERCENT: usize = 50;
 /// A column of names, of which nothing but its texts is known, has a value in at least this many rows of 100.
 const FILLED_PERCENT: usize = 90;
+/// A column with so many texts of several words, of 100, is more likely one of names than one of codes.
+const WORDS_PERCENT: usize = 30;
 
 /// What becomes of a field in the campaign file.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,7 +205,8 @@ fn with_texts(mut open: OpenField, profiles: &[Profile]) -> OpenField {
         is_name(one) && is_varied && one.shown_name().is_some()
     };
     let mut columns: Vec<&Profile> = profiles.iter().filter(can_be).collect();
-    columns.sort_by_key(|one| std::cmp::Reverse(one.distinct));
+    // A list of symbols may differ in each row too.
+    columns.sort_by_key(|one| (!one.has_share(one.traits.several_words, WORDS_PERCENT), Reverse(one.distinct)));
     let shown: Vec<String> = columns.iter().map(|one| one.shown()).collect();
     if let [_, others @ ..] = &shown[..] {
         let have = if others.is_empty() { "has" } else { "have" };

@@ -8,6 +8,8 @@ use crate::model::field::cleaned::cleaned;
 pub struct Traits {
     /// Values with at least two letters, and more letters than digits.
     pub texts: usize,
+    /// Texts of several words, as names are and codes are not.
+    pub several_words: usize,
     pub numbers: usize,
     /// Numbers with a fraction, such as amounts. `1001.0` is a whole number that a workbook wrote.
     pub decimals: usize,
@@ -31,6 +33,7 @@ pub struct Traits {
 impl Traits {
     pub fn add(&mut self, other: &Traits) {
         self.texts += other.texts;
+        self.several_words += other.several_words;
         self.numbers += other.numbers;
         self.decimals += other.decimals;
         self.addresses += other.addresses;
@@ -129,8 +132,10 @@ pub fn traits(text: &str) -> Traits {
     let folded = text.to_lowercase();
     let word = ENTITY_WORDS.iter().position(|(word, _)| *word == folded);
     let stands_for = |entity: u8| usize::from(word.is_some_and(|at| ENTITY_WORDS[at].1 == entity));
+    let is_text = letters >= 2 && letters > digits && !text.contains('@');
     Traits {
-        texts: usize::from(letters >= 2 && letters > digits && !text.contains('@')),
+        texts: usize::from(is_text),
+        several_words: usize::from(is_text && text.trim().contains(' ')),
         numbers: usize::from(digits > 0 && letters == 0),
         decimals: usize::from(is_decimal(text)),
         addresses: usize::from(text.contains('@')),

@@ -179,3 +179,11 @@ fn the_column_that_identifies_a_row_can_be_named_and_the_nearest_one_is() {
     let said = folder.say(&[&words[..], &["Full Name"]].concat()).exits(0);
     assert!(commands(&said).iter().all(|command| command.contains("--id 'Full Name'")), "{}", said.stderr);
 }
+
+#[test]
+fn of_two_columns_of_texts_the_one_with_several_words_is_guessed_as_the_name() {
+    let rows = "QLM,Quillmoor Industries,66740\nVXF,Vexford Holdings,91142\nSND,Sondela,1800\nUBT,Ubuntu Civils,2488\n";
+    let folder = Folder::with("list.csv", format!("Symbol,Security,CIK\n{rows}"));
+    let found = commands(&folder.say(&["init", "list.csv"]).exits(2));
+    assert!(found[0].contains("--map name=Security"), "{found:?}");
+}
