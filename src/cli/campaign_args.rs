@@ -100,7 +100,7 @@ impl CampaignArgs {
         self.config.as_deref().or_else(|| here.is_file().then_some(here))
     }
 
-    /// Whether a campaign file was found by itself although inputs are named: its settings may not be meant for them.
+    /// Whether the command names inputs, and rescreen.toml is read too. Its settings may be meant for other inputs.
     pub fn is_beside_file(&self) -> bool {
         self.config.is_none() && self.file_in_use().is_some() && !self.settings.input.paths.is_empty()
     }

@@ -25,7 +25,7 @@ const NUMBERS: [FieldKind; 5] =
 const FEW_ROWS_PERCENT: usize = 50;
 /// A column of names, of which nothing but its texts is known, has a value in at least this many rows of 100.
 const FILLED_PERCENT: usize = 90;
-/// A column with so many texts of several words, of 100, is more likely one of names than one of codes.
+/// If so many values of 100 have several words, the column has names rather than codes.
 const WORDS_PERCENT: usize = 30;
 
 /// What becomes of a field in the campaign file.

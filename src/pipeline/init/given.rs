@@ -52,7 +52,7 @@ pub fn id(name: &str, sampled: &Sampled) -> Result<RowId, Error> {
     let columns = columns(sampled);
     let Some(column) = find_column(columns.iter().map(String::as_str), name).map(|at| columns[at].clone()) else {
         let known = known(name, &sampled.profiles);
-        return Err(Error::Config(format!("--id: there is no column `{}`{known}", printable(name))));
+        return Err(Error::Config(format!("--id: the input has no column `{}`{known}", printable(name))));
     };
     let profile = sampled.profiles.iter().find(|one| one.place == Place::column(&column));
     let counts = profile.map(|one| format!("; {}", one.about())).unwrap_or_default();

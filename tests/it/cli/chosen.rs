@@ -183,5 +183,5 @@ fn a_mistake_in_a_command_with_inputs_names_the_campaign_file_that_was_read_too(
     assert!(own.code == 2 && !own.stderr.contains(note), "the file was named: {}", own.stderr);
     fs::remove_file(workspace.path().join("rescreen.toml")).unwrap();
     let alone = workspace.say(&[&words[..], &["--map", "name=absent"]].concat()).exits(2);
-    assert!(!alone.stderr.contains(note), "there is no file: {}", alone.stderr);
+    assert!(!alone.stderr.contains(note), "no campaign file exists: {}", alone.stderr);
 }

@@ -174,7 +174,7 @@ fn the_column_that_identifies_a_row_can_be_named_and_the_nearest_one_is() {
     let text = folder.init(&[&words[1..], &["full name"]].concat());
     sets(&text, "id = \"Full Name\"");
     let said = folder.say(&[&words[..], &["Full Nme"]].concat()).exits(2);
-    said.says("--id: there is no column `Full Nme`").says("did you mean `Full Name`?");
+    said.says("--id: the input has no column `Full Nme`").says("did you mean `Full Name`?");
     // The printed commands keep it.
     let said = folder.say(&[&words[..], &["Full Name"]].concat()).exits(0);
     assert!(commands(&said).iter().all(|command| command.contains("--id 'Full Name'")), "{}", said.stderr);
