@@ -99,7 +99,7 @@ fn of_folder(args: &ShowArgs, folder: &std::path::Path) -> Result<ExitCode, Erro
     let invented = manifest.mode.invented_by().map_or(String::new(), |_| " (invented answers)".to_owned());
     escaped_to_stdout(&format!("{} · {}{invented}", printable(&manifest.campaign), manifest.mode.as_str()));
     escaped_to_stdout(&totals(manifest));
-    if !(filter.verdicts.is_empty() && filter.codes.is_empty() && filter.checks.is_empty()) {
+    if filter.leaves_out() {
         escaped_to_stdout(&counted(seen.total, "row matches", "rows match"));
     }
     table_of(&seen).iter().for_each(|line| escaped_to_stdout(line));
@@ -171,17 +171,6 @@ fn ended(end: &SeenEnd) -> [Cell; 2] {
 
 fn of_subject(args: &ShowArgs, subject: &str, paths: &[PathBuf]) -> Result<ExitCode, Error> {
     let folders = paths.iter().map(|path| PublishedFolder::open(path)).collect::<Result<Vec<_>, _>>()?;
-    let RowFilter { verdicts, codes, checks } = args.filter();
-    let is_wanted = |row: &SeenRow| {
-        let is_open = verdicts.is_empty() && codes.is_empty();
-        let is_check = checks.is_empty() || row.check.as_ref().is_none_or(|check| checks.contains(check));
-        is_check
-            && match &row.end {
-                SeenEnd::Result { verdict, .. } => is_open || verdicts.iter().any(|wanted| wanted.as_str() == verdict),
-                SeenEnd::Failure { code, .. } => is_open || codes.iter().any(|wanted| wanted.as_str() == code),
-                _ => is_open,
-            }
-    };
     let mut rows = rows_of_subject(&folders, subject)?;
     if rows.is_empty() {
         // The name of a campaign that has published nothing yet is not a subject.
@@ -200,12 +189,13 @@ fn of_subject(args: &ShowArgs, subject: &str, paths: &[PathBuf]) -> Result<ExitC
         }
         // The argument may be a person's number, so it is not repeated.
         return Err(Error::Config(format!(
-            "expected an output folder, the name of a campaign or a subject: no folder and no campaign has this name, and \
+            "expected an output folder, a campaign name or a subject: no folder and no campaign has this name, and \
              none of the {} has a row with this subject",
             counted(folders.len() as u64, "published campaign in out/", "published campaigns in out/")
         )));
     }
-    rows.retain(is_wanted);
+    let filter = args.filter();
+    rows.retain(|row| filter.wants_row(row));
     let total = rows.len() as u64;
     // The last ones: an analyst asks what is known now.
     let shown = &rows[rows.len().saturating_sub(args.limit)..];

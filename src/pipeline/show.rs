@@ -22,13 +22,37 @@ pub struct RowFilter {
 }
 
 impl RowFilter {
+    /// Whether it leaves out any rows.
+    pub fn leaves_out(&self) -> bool {
+        !(self.is_of_any_end() && self.checks.is_empty())
+    }
+
+    /// Whether a row is wanted. Without verdicts and codes, pending and skipped rows are too.
+    pub fn wants_row(&self, row: &SeenRow) -> bool {
+        let is_of_any_end = self.is_of_any_end();
+        let is_check = self.checks.is_empty() || row.check.as_ref().is_none_or(|check| self.checks.contains(check));
+        is_check
+            && match &row.end {
+                SeenEnd::Result { verdict, .. } => {
+                    is_of_any_end || self.verdicts.iter().any(|wanted| wanted.as_str() == verdict)
+                }
+                SeenEnd::Failure { code, .. } => {
+                    is_of_any_end || self.codes.iter().any(|wanted| wanted.as_str() == code)
+                }
+                _ => is_of_any_end,
+            }
+    }
+
     fn wants(&self, kind: DatasetKind) -> bool {
-        let is_open = self.verdicts.is_empty() && self.codes.is_empty();
         match kind {
-            DatasetKind::Results => is_open || !self.verdicts.is_empty(),
-            DatasetKind::Failures => is_open || !self.codes.is_empty(),
+            DatasetKind::Results => self.is_of_any_end() || !self.verdicts.is_empty(),
+            DatasetKind::Failures => self.is_of_any_end() || !self.codes.is_empty(),
             _ => false,
         }
+    }
+
+    fn is_of_any_end(&self) -> bool {
+        self.verdicts.is_empty() && self.codes.is_empty()
     }
 }
 

@@ -152,5 +152,5 @@ fn a_campaign_that_has_published_nothing_is_no_subject() {
     // A subject may contain a slash, and is not repeated.
     let said = workspace.say(&["show", "1995/004005/07"]).exits(2).says("expected an output folder");
     assert!(!said.stderr.contains("004005"), "{}", said.stderr);
-    workspace.say(&["show", "nobody"]).exits(2).says("expected an output folder, the name of a campaign or a subject");
+    workspace.say(&["show", "nobody"]).exits(2).says("expected an output folder, a campaign name or a subject");
 }
