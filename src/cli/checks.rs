@@ -107,6 +107,11 @@ fn print_json(declarations: &[&Declaration]) -> Result<(), Error> {
 /// A table of five columns needs a page of this many.
 const TABLE_MIN: usize = 70;
 
+/// A text of several lines, each wrapped at the width of the page.
+fn page(text: &str) -> String {
+    text.split('\n').map(|line| wrapped(line, page_of_stdout())).collect::<Vec<_>>().join("\n")
+}
+
 /// The checks with their summaries, grouped by subject.
 fn overview(catalogue: &Catalogue) -> String {
     let mut subjects: Vec<Option<Subject>> = catalogue.iter().map(|declaration| declaration.subject).collect();
@@ -117,13 +122,12 @@ fn overview(catalogue: &Catalogue) -> String {
     for subject in subjects {
         lines.push(subject.map_or("other", Subject::as_str).to_owned());
         for declaration in catalogue.iter().filter(|declaration| declaration.subject == subject) {
-            let line = format!("  {:name_width$}  {}", declaration.name, declaration.summary);
-            lines.push(wrapped(&line, page_of_stdout()));
+            lines.push(format!("  {:name_width$}  {}", declaration.name, declaration.summary));
         }
         lines.push(String::new());
     }
-    lines.push(wrapped("`rescreen checks NAME` describes one of them.", page_of_stdout()));
-    lines.join("\n")
+    lines.push("`rescreen checks NAME` describes one of them.".to_owned());
+    page(&lines.join("\n"))
 }
 
 fn detail(declaration: &Declaration) -> String {
@@ -171,8 +175,6 @@ fn detail(declaration: &Declaration) -> String {
     if let Some(source) = &declaration.source {
         head.push(format!("assumed by  {source}"));
     }
-    // Some have lines of their own already.
-    let page = |text: &str| text.lines().map(|line| wrapped(line, page_of_stdout())).collect::<Vec<_>>().join("\n");
     let mut columns = of_page(&["result column", "from the content"]);
     for column in &declaration.answer.columns {
         let expect = column.expect.as_ref().map(|expect| format!(" · expect.{}", expect.name)).unwrap_or_default();
@@ -184,7 +186,7 @@ fn detail(declaration: &Declaration) -> String {
     format!(
         "{}\n\n{}\n\n{}\n\n{columns}\n\n{}",
         page(&format!("{}: {}", declaration.name, declaration.summary)),
-        head.iter().map(|line| page(line)).collect::<Vec<_>>().join("\n"),
+        page(&head.join("\n")),
         fields(declaration),
         verdicts(declaration),
     )
@@ -201,9 +203,7 @@ fn fields(declaration: &Declaration) -> String {
     let has_default = declaration.fields.iter().any(|field| field.default.is_some());
     let mut header = vec!["field", "kind", "needed", "default", "meaning"];
     header.retain(|name| has_default || *name != "default");
-    let is_narrow = page_of_stdout() < TABLE_MIN;
-    let (mut fields, mut list) = (of_page(&header), Vec::new());
-    for field in &declaration.fields {
+    let rows = declaration.fields.iter().map(|field| {
         let part = |part: &str| assumed(field.is_assumed(part));
         let default = field.default.as_ref().map(|value| format!("{value}{}", part("default"))).unwrap_or_default();
         let mut meaning = format!("{}{}", field.doc, assumed(field.assumed));
@@ -214,16 +214,23 @@ fn fields(declaration: &Declaration) -> String {
         let needed = format!("{}{}", if field.required { "yes" } else { "no" }, part("required"));
         let mut row = vec![field.name.clone(), kind, needed];
         row.extend(has_default.then_some(default));
-        if is_narrow {
-            let facts = header.iter().zip(&row).skip(1).filter(|(_, value)| !value.is_empty());
-            let facts: Vec<String> = facts.map(|(name, value)| format!("{name} {value}")).collect();
-            list.push(wrapped(&format!("{}: {}", field.name, facts.join(", ")), page_of_stdout()));
-            list.push(wrapped(&format!("  {meaning}"), page_of_stdout()));
-        }
         row.push(meaning);
-        fields.add_row(row);
+        row
+    });
+    if page_of_stdout() < TABLE_MIN {
+        return rows.map(|row| field_lines(&header, &row)).collect::<Vec<_>>().join("\n");
     }
-    if is_narrow { list.join("\n") } else { fields.to_string() }
+    let mut table = of_page(&header);
+    table.add_rows(rows);
+    table.to_string()
+}
+
+/// A row of the table of fields as lines: the facts about the field, and below them its meaning.
+fn field_lines(header: &[&str], row: &[String]) -> String {
+    let [name, facts @ .., meaning] = row else { return String::new() };
+    let facts = header[1..].iter().zip(facts).filter(|(_, fact)| !fact.is_empty());
+    let facts: Vec<String> = facts.map(|(what, fact)| format!("{what} {fact}")).collect();
+    page(&format!("{name}: {}\n  {meaning}", facts.join(", ")))
 }
 
 fn verdicts(declaration: &Declaration) -> Table {

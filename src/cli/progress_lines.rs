@@ -5,6 +5,7 @@
 use super::{
     colour::{Ink, painted},
     screen::{Line, Size},
+    wrap::cut_line,
 };
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use rescreen::{
@@ -17,7 +18,7 @@ use rescreen::{
 };
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// Shown in place of a value that is not known yet.
 const UNKNOWN: &str = "…";
@@ -117,7 +118,7 @@ fn done(sums: &CheckSums) -> u64 {
 /// `aml-screening   1,234 of 14,719  1,100 clear · 10 adverse · 124 review`
 fn checks(progress: &Progress, width: usize) -> Vec<Vec<Part>> {
     let all = named(progress);
-    let names: Vec<String> = all.iter().map(|(name, _)| cut(name, NAME_MAX.min(width / 3))).collect();
+    let names: Vec<String> = all.iter().map(|(name, _)| cut_line(name, NAME_MAX.min(width / 3))).collect();
     let so_far = if progress.intake.done { "" } else { " so far" };
     let counts: Vec<String> = all
         .iter()
@@ -254,7 +255,7 @@ fn seconds_until(until_us: i64, now: &Zoned) -> u64 {
 fn fitted(parts: &[Part], width: usize, is_coloured: bool) -> Line {
     let mut line = Line { text: String::new(), width: 0 };
     for (at, Part(before, text, ink)) in parts.iter().enumerate() {
-        let text = if at == 0 { cut(text, width) } else { text.clone() };
+        let text = if at == 0 { cut_line(text, width) } else { text.clone() };
         let more = before.width() + text.width();
         if line.width + more > width {
             break;
@@ -264,23 +265,6 @@ fn fitted(parts: &[Part], width: usize, is_coloured: bool) -> Line {
         line.width += more;
     }
     line
-}
-
-/// A text of at most this many columns.
-fn cut(text: &str, most: usize) -> String {
-    if text.width() <= most {
-        return text.to_owned();
-    }
-    let (mut kept, mut width) = (String::new(), 0);
-    for c in text.chars() {
-        width += c.width().unwrap_or_default();
-        if width >= most {
-            break;
-        }
-        kept.push(c);
-    }
-    kept.push('…');
-    kept
 }
 
 /// A duration in its two largest units.

@@ -5,13 +5,13 @@
 use super::{
     colour::{self, Ink, painted},
     screen,
-    wrap::PAGE,
+    wrap::{PAGE, cut_line},
 };
 use comfy_table::{ContentArrangement, Table, presets};
 use rescreen::model::printable::printable;
 use std::io::{self, IsTerminal};
 use terminal_size::{Width, terminal_size_of};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// No column is cut to less than this.
 const COLUMN_MIN: usize = 8;
@@ -97,7 +97,7 @@ fn shrink(widths: &mut [usize], width: usize, details: Option<usize>) {
 fn line(row: &[Cell], widths: &[usize], is_coloured: bool) -> String {
     let mut line = String::new();
     for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
-        let text = cut(&cell.text, *width);
+        let text = cut_line(&cell.text, *width);
         let padding = " ".repeat(width.saturating_sub(text.width()));
         let shown = cell.ink.map_or_else(|| text.clone(), |ink| painted(&text, ink, is_coloured));
         line.push_str(&shown);
@@ -108,22 +108,6 @@ fn line(row: &[Cell], widths: &[usize], is_coloured: bool) -> String {
     }
     line.truncate(line.trim_end_matches(' ').len());
     line
-}
-
-/// A text of at most this many columns. The last character of one that was cut is `…`.
-fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let (mut kept, mut used) = (String::new(), 1);
-    for c in text.chars() {
-        used += c.width().unwrap_or_default();
-        if used > width {
-            break;
-        }
-        kept.push(c);
-    }
-    kept + "…"
 }
 
 #[cfg(test)]
@@ -159,7 +143,7 @@ mod tests {
     #[test]
     fn wide_characters_are_never_cut_in_half() {
         assert_eq!(
-            (cut("名前名前", 5), cut("名前", 4), cut("ab", 1)),
+            (cut_line("名前名前", 5), cut_line("名前", 4), cut_line("ab", 1)),
             ("名前…".to_owned(), "名前".to_owned(), "…".to_owned())
         );
     }

@@ -2,15 +2,15 @@
 //! backquotes is a command to copy, and is never broken.
 
 use std::iter::repeat_n;
-use unicode_width::UnicodeWidthChar;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The columns of a page: the width of what is not on a terminal, and the most on one.
 pub const PAGE: usize = 80;
-/// So many spaces begin a note behind a number or a name.
+/// The spaces between a number or a name and the note behind it.
 const GAP: &str = "   ";
 
-/// The text in lines of at most this many columns. A word that is longer than a line has a line of its own. Later lines
-/// begin below the text behind the last gap of two spaces, if there is room, or are indented.
+/// Wraps a text at this many columns. A longer word gets a line of its own. If a note stands behind a gap, later lines
+/// start below the note. Otherwise they are indented.
 pub fn wrapped(text: &str, columns: usize) -> String {
     lines(text, columns).join("\n")
 }
@@ -75,12 +75,20 @@ pub fn cut(mut lines: Vec<String>, most: usize, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A line, cut if it is longer than this.
-pub fn cut_line(line: &str, columns: usize) -> String {
-    if line.chars().count() <= columns {
-        return line.to_owned();
+/// A text of at most this many columns. The last character of one that was cut is `…`.
+pub fn cut_line(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
     }
-    line.chars().take(columns.saturating_sub(1)).chain(['…']).collect()
+    let (mut kept, mut used) = (String::new(), 1);
+    for c in text.chars() {
+        used += c.width().unwrap_or_default();
+        if used > columns {
+            break;
+        }
+        kept.push(c);
+    }
+    kept + "…"
 }
 
 /// The words of a text. Spaces between backquotes do not end a word.
@@ -129,7 +137,7 @@ mod tests {
         assert_eq!(wrapped(line, 200), line);
         assert_eq!(wrapped("  - one two three", 10), "  - one\n    two\n    three");
         assert_eq!(wrapped("one two", 3), "one\n  two");
-        assert_eq!(wrapped("one two", 2), "one\ntwo", "there is no room for an indentation");
+        assert_eq!(wrapped("one two", 2), "one\ntwo", "a line this short is not indented");
         assert_eq!(lines(&"x".repeat(100), 80), ["x".repeat(100)], "a word is not broken");
     }
 

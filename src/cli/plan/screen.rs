@@ -1,5 +1,5 @@
-//! A plan as one screen of text, at most 80 columns wide. Every number is the sum of the numbers below it, or states what it
-//! counts.
+//! A plan as one screen of text, at most 80 columns wide. Every number is the sum of the numbers below it, or states
+//! what it counts.
 
 use super::shown::Planned;
 use crate::cli::{
@@ -35,8 +35,8 @@ pub fn lines(planned: &Planned<'_>, columns: usize) -> Vec<String> {
     let fitted =
         |section: Vec<String>| -> Vec<String> { section.iter().flat_map(|line| wrap::lines(line, columns)).collect() };
     let before = [tree(planned), rejected(planned, columns)].map(fitted);
-    let mut after = [money(planned), time(planned), remarks(planned), end(planned)].map(fitted);
-    after[3].extend(planned.next.lines(planned.can_save, columns));
+    let ending = [fitted(end(planned)), planned.next.lines(planned.can_save, columns)].concat();
+    let after = [fitted(money(planned)), fitted(time(planned)), fitted(remarks(planned)), ending];
     let others: usize = before.iter().chain(&after).filter(|one| !one.is_empty()).map(|one| one.len() + 1).sum();
     // The first lines of the screen, and the empty line before this section.
     let heading = 1 + usize::from(planned.campaign.file.is_some());
