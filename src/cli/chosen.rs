@@ -48,7 +48,11 @@ pub enum Choice {
 /// # Errors
 /// None or several can be chosen.
 pub fn one(command: &str, place: Option<&Path>, config: Option<&Path>) -> Result<Chosen, Error> {
-    match choose(command, place, config)? {
+    only(command, place, choose(command, place, config)?)
+}
+
+fn only(command: &str, place: Option<&Path>, choice: Choice) -> Result<Chosen, Error> {
+    match choice {
         Choice::One(chosen) => Ok(chosen),
         Choice::Rehearsal(folder) => Err(only_rehearsals(command, place, &[folder])),
         Choice::Several(folders) => Err(Error::Config(format!(
@@ -65,7 +69,7 @@ pub fn one(command: &str, place: Option<&Path>, config: Option<&Path>) -> Result
 pub fn one_to_show(command: &str, place: Option<&Path>, config: Option<&Path>) -> Result<Chosen, Error> {
     match choose(command, place, config)? {
         Choice::Rehearsal(place) => Ok(Chosen { place, out: None }),
-        _ => one(command, place, config),
+        choice => only(command, place, choice),
     }
 }
 

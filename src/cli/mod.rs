@@ -191,9 +191,9 @@ pub fn main() -> ExitCode {
             output::to_stderr(&format!("to rehearse: {}", next_command::rehearsal()));
         }
         let is_of_file = matches!(error, Error::CampaignFile { .. });
-        file.filter(|_| error.exit_code() == ExitCode::Usage && !is_of_file)
-            .iter()
-            .for_each(|note| output::to_stderr(note));
+        if let Some(note) = file.filter(|_| error.exit_code() == ExitCode::Usage && !is_of_file) {
+            output::to_stderr(&note);
+        }
         if let Some(format) = format {
             json::print(&json::error_object(format, &json::Failed::of(&error, &next_command::typed())));
         }

@@ -136,11 +136,9 @@ fn dataset_line(check: &str, seen: &[DatasetSeen]) -> Option<String> {
 
 fn lines(status: &Status, place: &Path) -> Vec<String> {
     let (identity, sums) = (&status.identity, &status.sums);
-    // A rehearsal has no other origin than the simulator.
-    let simulated = match sums.simulated == Some(true) && identity.origin != SIMULATED_ORIGIN {
-        true => " (simulated)",
-        false => "",
-    };
+    // The origin of a rehearsal says it already.
+    let is_noted = sums.simulated == Some(true) && identity.origin != SIMULATED_ORIGIN;
+    let simulated = if is_noted { " (simulated)" } else { "" };
     let mut lines =
         vec![format!("campaign {} · {}{simulated} · {}", identity.campaign, identity.mode, identity.origin)];
     lines.extend(last_run(status, place));

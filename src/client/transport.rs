@@ -334,13 +334,11 @@ const LAYERS: [&str; 3] = ["client error (Connect)", "tcp connect error", "dns e
 
 /// An error of reqwest without its URL, but with its causes, because the first error alone says little.
 pub(super) fn describe(error: &reqwest::Error) -> String {
-    let has_cause = |wanted: &str| {
-        let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-        causes.map(ToString::to_string).any(|text| text == wanted)
-    };
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
     let mut describe = if error.is_timeout() {
         "timed out".to_owned()
-    } else if has_cause("dns error") {
+    } else if causes.iter().any(|cause| cause == "dns error") {
         "cannot connect: no address is known for the name of the host".to_owned()
     } else if error.is_connect() {
         "cannot connect".to_owned()
@@ -349,14 +347,11 @@ pub(super) fn describe(error: &reqwest::Error) -> String {
     } else {
         "the connection failed".to_owned()
     };
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !describe.contains(&text) && !LAYERS.contains(&text.as_str()) {
+    for cause in causes.iter().filter(|cause| !LAYERS.contains(&cause.as_str())) {
+        if !describe.contains(cause) {
             describe.push_str(": ");
-            describe.push_str(&text);
+            describe.push_str(cause);
         }
-        cause = error.source();
     }
     describe
 }

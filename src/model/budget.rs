@@ -32,6 +32,13 @@ pub struct Account {
     pub stated: Option<StatedBalance>,
 }
 
+impl Account {
+    /// What counts against the limit: what was charged so far, and what is held.
+    pub fn used(&self) -> Credits {
+        self.charged + self.held
+    }
+}
+
 /// A balance that a reply stated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatedBalance {

@@ -258,6 +258,9 @@ pub fn propose(order: &InitOrder) -> Result<Proposal, Error> {
     Ok(Proposal { text: draft.text(), inputs: summaries(order, &sampled), lines, open, columns })
 }
 
+/// Whether a check fits an input for one reason.
+type Fits = fn(&CheckGuess) -> bool;
+
 /// The checks whose fields the columns of an input fit by content; if there is none, those that fit by name, and then
 /// those whose name may be a column of texts.
 ///
@@ -267,29 +270,23 @@ pub fn fitting_checks(order: &InitOrder) -> Result<Fitting, Error> {
     let catalogue = Catalogue::built_in();
     let all_fields = fields_of(catalogue.iter(), &catalogue);
     let nothing = BTreeMap::new();
-    type Fits = fn(&CheckGuess) -> bool;
-    let guesses = |profiles: &[Profile], fits: Fits| -> Vec<(CheckGuess, &Declaration)> {
-        let guessed = catalogue.iter().map(|one| (check::check(one, profiles, &nothing, &all_fields), one));
-        guessed.filter(|(guess, one)| fits(guess) && one.consent.is_none()).collect()
+    let guesses = |profiles: &[Profile]| -> Vec<(CheckGuess, &Declaration)> {
+        let all = catalogue.iter().filter(|one| one.consent.is_none());
+        all.map(|one| (check::check(one, profiles, &nothing, &all_fields), one)).collect()
     };
     // Names decide between two sheets only if no value does.
     let score = |profiles: &[Profile]| {
-        guesses(profiles, CheckGuess::is_by_content).len() * 100 + guesses(profiles, CheckGuess::is_by_name).len()
+        let guesses = guesses(profiles);
+        let count = |fits: Fits| guesses.iter().filter(|(guess, _)| fits(guess)).count();
+        count(CheckGuess::is_by_content) * 100 + count(CheckGuess::is_by_name)
     };
     let sampled = read(order, &all_fields, &score)?;
-    let reasons: [(FitsBy, Fits); 3] = [
-        (FitsBy::Values, CheckGuess::is_by_content),
-        (FitsBy::Names, CheckGuess::is_by_name),
-        (FitsBy::Texts, CheckGuess::is_by_texts),
-    ];
-    let mut found = (FitsBy::Texts, Vec::new());
-    for (by, fits) in reasons {
-        found = (by, guesses(&sampled.profiles, fits));
-        if !found.1.is_empty() {
-            break;
-        }
-    }
-    let (by, guessed) = found;
+    let mut guessed = guesses(&sampled.profiles);
+    let reasons: [(FitsBy, Fits); 2] =
+        [(FitsBy::Values, CheckGuess::is_by_content), (FitsBy::Names, CheckGuess::is_by_name)];
+    let has_some = |(_, fits): &(FitsBy, Fits)| guessed.iter().any(|(guess, _)| fits(guess));
+    let (by, fits) = reasons.into_iter().find(has_some).unwrap_or((FitsBy::Texts, CheckGuess::is_by_texts));
+    guessed.retain(|(guess, _)| fits(guess));
     let mut checks: Vec<FittingCheck> = guessed.into_iter().map(fitting_check).collect();
     let rank = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
     checks.sort_by_key(|check| (rank(&check.name), check.open.len()));

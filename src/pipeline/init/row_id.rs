@@ -22,8 +22,8 @@ pub struct RowId {
 
 impl RowId {
     /// No column is proposed.
-    pub fn open(why: &str) -> RowId {
-        RowId { column: None, shown: String::new(), why: why.to_owned() }
+    pub fn open(why: impl Into<String>) -> RowId {
+        RowId { column: None, shown: String::new(), why: why.into() }
     }
 }
 
@@ -97,17 +97,13 @@ pub fn row_id(profiles: &[Profile], fields: &[&FieldSpec]) -> RowId {
             "only columns of amounts are filled and different in each row of the sample, and an amount identifies no \
              row; production and `diff` need a column that does",
         ),
-        None if unique.is_empty() => RowId { column: None, shown: String::new(), why: nearest(profiles) },
+        None if unique.is_empty() => RowId::open(nearest(profiles)),
         None => {
             let names: Vec<String> = unique.iter().map(|one| one.shown()).collect();
-            RowId {
-                column: None,
-                shown: String::new(),
-                why: format!(
-                    "no column has the name of an identifier; {} would do (--id COLUMN); production and `diff` need one",
-                    listed(&names)
-                ),
-            }
+            RowId::open(format!(
+                "no column has the name of an identifier; {} would do (--id COLUMN); production and `diff` need one",
+                listed(&names)
+            ))
         }
     }
 }

@@ -95,7 +95,7 @@ impl Money {
 
     /// What was charged so far, and what is held for requests under way.
     pub fn used(&self) -> Credits {
-        self.account.charged + self.account.held
+        self.account.used()
     }
 
     /// What this run would cost; `None` if a price is not known.

@@ -216,8 +216,7 @@ impl Prepared {
 
     /// What the campaign has used of its limit: charged by earlier runs, or held for their requests.
     pub fn used(&self) -> Credits {
-        let account = self.ledger.sums().account;
-        account.charged + account.held
+        self.ledger.sums().account.used()
     }
 
     /// Why the rate is not shared with other runs on this machine, if it is not.

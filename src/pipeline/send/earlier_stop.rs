@@ -52,15 +52,15 @@ pub fn long_pause(sums: &Sums, now_us: i64) -> Option<Stop> {
 
 /// The checks that an earlier run found limited alone, and how long their pauses last. One that ends later than any
 /// recorded pause can is from another clock.
-pub fn paused_checks(sums: &Sums, now_us: i64) -> impl Iterator<Item = (&String, i64, Duration)> {
+fn paused_checks(sums: &Sums, now_us: i64) -> impl Iterator<Item = (&String, i64, Duration)> {
     let pauses = sums.paused_checks.iter().map(move |(check, until_us)| (check, *until_us, left(*until_us, now_us)));
     pauses.filter(|(.., left)| !left.is_zero() && *left <= PAUSE_KEPT_MAX)
 }
 
 /// Resumes the pauses of checks, and leaves out of the queue those that are paused for long. Returns why.
-pub fn resume_pauses(context: &RunContext, queue: &mut RequestQueue) -> Vec<Stop> {
+pub fn resume_pauses(context: &RunContext, sums: &Sums, queue: &mut RequestQueue) -> Vec<Stop> {
     let mut left_out = Vec::new();
-    for (check, until_us, left) in paused_checks(&context.ledger.sums(), context.clock.now_us()) {
+    for (check, until_us, left) in paused_checks(sums, context.clock.now_us()) {
         if left <= PUSH_BACK_MAX {
             context.check_pauses.resume(check, left);
         } else {

@@ -124,13 +124,13 @@ impl SendLoop {
         if sums.new_wait && sums.in_state(State::InDoubt) > 0 {
             queue.put_doubts_first();
         }
-        let left_out = resume_pauses(&context, &mut queue);
+        let left_out = resume_pauses(&context, &sums, &mut queue);
         let limits = context.checks.iter().map(|(name, check)| (name, check.limit));
         let limits = Limits::new(limits, |check| queue.sent_in_last_hour(check, context.clock.now_us()))?;
         Ok(SendLoop {
             limits,
             spending: Spending::default(),
-            proofs: Proofs::new(context.campaign.mode, context.ledger.sums().unexplained_since_us.is_some())
+            proofs: Proofs::new(context.campaign.mode, sums.unexplained_since_us.is_some())
                 .expecting_replays(lost_a_ledger(&context.campaign)),
             schedule: Schedule::new(context.campaign.service.settings.in_flight()),
             following,
