@@ -160,7 +160,7 @@ fn published_in(out: &Path) -> Vec<PathBuf> {
 
 /// What a command is about that shows a folder or a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Meant {
     Folder(PathBuf),
     /// The rows of a subject in these published folders.
     Subject {
@@ -173,28 +173,28 @@ pub enum Wanted {
 ///
 /// # Errors
 /// Without an argument, none or several campaigns can be meant.
-pub fn wanted(command: &str, argument: Option<&str>) -> Result<Wanted, Error> {
+pub fn meant(command: &str, argument: Option<&str>) -> Result<Meant, Error> {
     let Some(argument) = argument else {
         let folder = match choose(command, None, None)? {
             Choice::One(chosen) => chosen.out.unwrap_or(chosen.place),
             Choice::Rehearsal(folder) => folder,
-            Choice::Several(_) => return one(command, None, None).map(|chosen| Wanted::Folder(chosen.place)),
+            Choice::Several(_) => return one(command, None, None).map(|chosen| Meant::Folder(chosen.place)),
         };
-        return Ok(Wanted::Folder(folder));
+        return Ok(Meant::Folder(folder));
     };
     let place = Path::new(argument);
     if let Some(folder) = published_at(place) {
-        return Ok(Wanted::Folder(folder));
+        return Ok(Meant::Folder(folder));
     }
     let mut folders = published_in(Path::new("out"));
     if let Some(folder) = folders.iter().find(|folder| is_called(folder, argument)) {
-        return Ok(Wanted::Folder(folder.clone()));
+        return Ok(Meant::Folder(folder.clone()));
     }
     if place.is_dir() || place.is_file() {
-        return published(command, place).map(Wanted::Folder);
+        return published(command, place).map(Meant::Folder);
     }
     folders.sort();
-    Ok(Wanted::Subject { subject: argument.to_owned(), folders })
+    Ok(Meant::Subject { subject: argument.to_owned(), folders })
 }
 
 fn chosen_by_file(place: &Place) -> Chosen {

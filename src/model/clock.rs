@@ -127,6 +127,11 @@ pub fn local_time(at_us: i64) -> String {
     }
 }
 
+/// The name of the local time zone, such as `SAST`, now.
+pub fn local_zone() -> String {
+    Timestamp::now().to_zoned(jiff::tz::TimeZone::system()).strftime("%Z").to_string()
+}
+
 /// A time in the format of ISO 8601, in UTC: `2026-11-03T08:15:00Z`. `None` if it is out of range.
 pub fn utc_time(at_us: i64) -> Option<String> {
     Timestamp::from_microsecond(at_us).ok().map(|at| at.to_string())

@@ -11,7 +11,7 @@ use rescreen::{
     Error,
     model::{ExitCode, nearest::hint},
     pipeline::{
-        compare::{AskInRound, Change, CompareOptions, ComparedAsk, Outcome, compare},
+        compare::{AskInRound, Change, CompareOptions, ComparedAsk, Outcome, compare, differences},
         wording::counted,
     },
     sink::OutputFormat,
@@ -76,11 +76,13 @@ pub struct Ended {
     pub outcome: Outcome,
     /// Finding, failure code or reason.
     pub word: String,
+    result_id: String,
 }
 
 impl Listed {
     fn of(ask: &ComparedAsk<'_>) -> Listed {
-        let ended = |ask: AskInRound<'_>| Ended { outcome: ask.outcome, word: ask.word.to_owned() };
+        let ended =
+            |ask: AskInRound<'_>| Ended { outcome: ask.outcome, word: ask.word.to_owned(), result_id: ask.result_id() };
         Listed {
             check: ask.check.to_owned(),
             subject: ask.subject.to_owned(),
@@ -88,6 +90,15 @@ impl Listed {
             old: ask.old.map(ended),
             new: ask.new.map(ended),
         }
+    }
+}
+
+impl Listed {
+    /// The `result_id` of both rows, if there are results to compare.
+    pub fn results(&self) -> Option<(String, String)> {
+        let is_result = |ended: &&Ended| matches!(ended.outcome, Outcome::Result(_));
+        let id = |ended: Option<&Ended>| ended.filter(is_result).map(|ended| ended.result_id.clone());
+        id(self.old.as_ref()).zip(id(self.new.as_ref()))
     }
 }
 
@@ -144,7 +155,9 @@ pub fn diff(args: &DiffArgs) -> Result<ExitCode, Error> {
         let fields = as_json::fields(&shown, args.to.as_deref().zip(written));
         json::print(&json::object(json::Format::Diff, code, fields));
     } else {
-        screen::lines(&shown).iter().for_each(|line| output::escaped_to_stdout(line));
+        let pairs: Vec<_> = listing.asks().filter_map(Listed::results).collect();
+        let differences = differences([&old, &new], &pairs)?;
+        screen::lines(&shown, &differences).iter().for_each(|line| output::escaped_to_stdout(line));
     }
     screen::notes(&shown).iter().for_each(|note| output::to_stderr(note));
     if let Some((path, rows)) = args.to.as_deref().zip(written) {

@@ -3,16 +3,18 @@
 use super::{Ended, Listing};
 use crate::cli::{
     colour::Ink,
+    show::details::{BETWEEN, paragraph, text_of},
     table::{self, Cell},
 };
 use rescreen::{
     model::printable::printable,
     pipeline::{
-        compare::{Change, CheckComparison, CheckInRound, ComparedRound, Comparison, Outcome},
+        compare::{Change, CheckComparison, CheckInRound, ComparedRound, Comparison, Difference, Outcome},
         wording::{counted, grouped},
     },
+    sink::TableCell,
 };
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 /// What is shown.
 pub struct Shown<'a> {
@@ -21,8 +23,11 @@ pub struct Shown<'a> {
     pub folders: [&'a Path; 2],
 }
 
+/// What differs between two results, by their ids.
+type Differences = BTreeMap<(String, String), Vec<Difference>>;
+
 /// The lines on standard output.
-pub fn lines(shown: &Shown<'_>) -> Vec<String> {
+pub fn lines(shown: &Shown<'_>, differences: &Differences) -> Vec<String> {
     let Comparison { old, new, checks } = shown.comparison;
     let [old_folder, new_folder] = shown.folders;
     let mut lines = vec![round("old", old, old_folder), round("new", new, new_folder)];
@@ -40,13 +45,36 @@ pub fn lines(shown: &Shown<'_>) -> Vec<String> {
         .collect();
     if !rows.is_empty() {
         lines.push(String::new());
-        lines.extend(table::lines(&["change", "check", "subject", "before", "now"], &rows, None));
+        let mut table = table::lines(&["change", "check", "subject", "before", "now"], &rows, None).into_iter();
+        lines.extend(table.next());
+        for (head, ask) in table.zip(shown.listing.asks()) {
+            lines.push(head);
+            let found = ask.results().and_then(|pair| differences.get(&pair));
+            found.into_iter().for_each(|found| lines.extend(below(ask.change, found)));
+        }
     }
     let more = shown.listing.total - rows.len() as u64;
     if more > 0 {
         lines.push(format!("… and {} more; --limit N lists more, --to FILE writes all", grouped(more)));
     }
     lines
+}
+
+/// What differs, below the line of an ask.
+fn below(change: Change, found: &[Difference]) -> Vec<String> {
+    let value =
+        |cell: &Option<TableCell>| cell.as_ref().map_or("–".to_owned(), |cell| printable(&text_of(cell)).into());
+    let one = |one: &Difference| {
+        let sent = if one.is_sent { "sent " } else { "" };
+        format!("{sent}{} {} → {}", printable(&one.name), value(&one.old), value(&one.new))
+    };
+    match found {
+        [] if change == Change::AnswerChanged => {
+            paragraph("no column differs; the answers do, in their column `answer`")
+        }
+        [] => Vec::new(),
+        found => paragraph(&found.iter().map(one).collect::<Vec<_>>().join(BETWEEN)),
+    }
 }
 
 fn round(name: &str, round: &ComparedRound, folder: &Path) -> String {

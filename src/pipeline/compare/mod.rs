@@ -6,6 +6,7 @@
 //! | `comparison` | two rounds, check by check |
 //! | `change` | the kinds of change, and which kind a pair of asks has |
 //! | `round` | a round being read |
+//! | `differences` | what differs between two results |
 //! | `side` | the asks of one check in one round, and their partners |
 //! | `answers` | whether the answers of a check can be compared |
 //! | `changed_rows` | the rows of the new round that changed, as a set |
@@ -14,6 +15,7 @@ mod answers;
 mod change;
 mod changed_rows;
 mod comparison;
+mod differences;
 mod round;
 mod side;
 
@@ -23,3 +25,4 @@ pub use changed_rows::{ChangedRows, changed_rows};
 pub use comparison::{
     AskInRound, CheckComparison, CheckInRound, CompareOptions, ComparedAsk, ComparedRound, Comparison, compare,
 };
+pub use differences::{Difference, differences};

@@ -19,7 +19,9 @@ use std::{
 
 /// The column with the digest of the compared part of an answer.
 pub const DIGEST_COLUMN: &str = "answer_digest";
-/// The column with the version of the list that an answer was made with.
+/// The columns of the service's list, which belong to the whole round.
+pub const LIST_COLUMNS: [&str; 2] = [VERSION_COLUMN, "dataset_published_at"];
+/// The version of the list.
 const VERSION_COLUMN: &str = "dataset_version";
 /// The maximum number of versions of one check that are kept apart. Further ones count as the last one.
 const VERSIONS_MAX: usize = 32;

@@ -153,17 +153,23 @@ fn a_round_is_shown_as_a_table_in_the_order_of_its_input() {
     2026-11 · production
     4 results, 1 failure, 0 pending, 1 skipped
 
-    subject       check  verdict  finding    answered          details
-    C-1           aml    review   pep_match  3 Dec 2026 08:15  dataset_version 2026-11
-    C-2           aml    clear    no_match   3 Dec 2026 08:15  dataset_version 2026-11
-    C-3           aml    clear    no_match   3 Dec 2026 08:15  dataset_version 2026-11
-    C-4\u{1b}[2J  aml    clear    no_match   3 Dec 2026 08:15  dataset_version 2026-11
-    C-5           aml    failed   refused                      expected an answer, found a refusal
+    subject       check  verdict  finding    answered (UTC)
+    C-1           aml    review   pep_match  3 Dec 2026 08:15
+    C-2           aml    clear    no_match   3 Dec 2026 08:15
+    C-3           aml    clear    no_match   3 Dec 2026 08:15
+    C-4\u{1b}[2J  aml    clear    no_match   3 Dec 2026 08:15
+    C-5           aml    failed   refused    –
+        expected an answer, found a refusal
+    each of these results of aml:
+        dataset_version 2026-11
     ");
     let review = desk.say(&["show", "out/2026-11", "--verdict", "review,adverse"]).exits(0);
     assert!(review.stdout.contains("C-1") && !review.stdout.contains("C-2"), "{}", review.stdout);
     let failed = desk.say(&["show", "2026-11", "--code", "refused"]).exits(0);
     assert!(failed.stdout.contains("C-5") && !failed.stdout.contains("C-1"), "{}", failed.stdout);
+    let failed = desk.say(&["show", "2026-11", "--failures", "--skipped"]).exits(0).stdout;
+    assert!(failed.contains("2 rows match") && failed.contains("C-5") && failed.contains("C-6"), "{failed}");
+    desk.say(&["show", "2026-11", "--pending"]).exits(0).shows("no row matches");
     let limited = desk.say(&["show", "2026-11", "--limit", "2"]).exits(0);
     assert!(limited.stdout.contains("C-2") && limited.stdout.contains("… and 3 more"), "{}", limited.stdout);
     desk.say(&["show", "2026-11", "--check", "said"])
@@ -181,12 +187,15 @@ fn a_subject_is_shown_with_every_round_in_the_order_of_time() {
     let said = desk.say(&["show", "C-1"]).exits(0);
     insta::assert_snapshot!(said.stdout, @r"
     C-1: 3 rows, in 3 campaigns searched
-    answered          campaign                       check  verdict  finding
-    2 Nov 2026 08:15  2026-12 (simulated, invented)  aml    clear    no_match
+    answered (UTC)    campaign            check  verdict  finding
+    2 Nov 2026 08:15  2026-12 (invented)  aml    clear    no_match
+        row  1 of book.csv
         dataset_version  2026-12
-    3 Nov 2026 08:15  2026-10                        aml    clear    no_match
+    3 Nov 2026 08:15  2026-10             aml    clear    no_match
+        row  1 of book.csv
         dataset_version  2026-10
-    3 Dec 2026 08:15  2026-11                        aml    review   pep_match
+    3 Dec 2026 08:15  2026-11             aml    review   pep_match
+        row  1 of book.csv
         dataset_version  2026-11
     ");
     let failed = desk.say(&["show", "C-5"]).exits(0).stdout;
@@ -199,6 +208,38 @@ fn a_subject_is_shown_with_every_round_in_the_order_of_time() {
     let unknown = desk.say(&["show", "8001015009087"]).exits(2);
     assert!(unknown.stderr.contains("none of the 3 published campaigns"), "{}", unknown.stderr);
     assert!(!unknown.stderr.contains("8001015009087"), "a subject is not repeated: {}", unknown.stderr);
+}
+
+#[test]
+fn a_subject_or_a_row_of_one_round_is_shown_alone() {
+    let desk = Desk::new();
+    let one = desk.say(&["show", "2026-11", "  C-1 "]).exits(0).stdout;
+    assert!(one.contains("C-1: 1 row, in 1 campaign searched") && one.contains("row  1 of "), "{one}");
+    let row = desk.say(&["show", "2026-11", "--row", "5"]).exits(0).stdout;
+    assert!(row.contains("row 5: 1 row") && row.contains("refused") && !row.contains("C-1"), "{row}");
+    let object = valid(&desk.say(&["show", "2026-11", "C-1", "--json"]).exits(0).stdout);
+    assert_eq!(
+        (&object["campaign"], &object["subject"], &object["total"]),
+        (&json!("2026-11"), &json!("C-1"), &json!(1))
+    );
+    desk.say(&["show", "2026-11", "--row", "99"]).exits(2).says("expected a row 99, found none");
+    let unknown = desk.say(&["show", "2026-11", "8001015009087"]).exits(2);
+    assert!(unknown.stderr.contains("with this subject, found none"), "{}", unknown.stderr);
+    assert!(!unknown.stderr.contains("8001015009087"), "{}", unknown.stderr);
+    desk.say(&["show", "C-1", "--row", "1"]).exits(2).says("expected a folder or a campaign");
+}
+
+#[test]
+fn a_row_without_a_subject_is_found_by_the_command_that_is_printed() {
+    let desk = Desk::new();
+    let (folder, mut round) = (desk.out("anonymous"), Published::new("anonymous", OutputFormat::Parquet));
+    round.row(&folder, "aml", None, 16, REVIEW);
+    round.publish(&folder);
+    let said = desk.say(&["show", "anonymous"]).exits(0);
+    assert!(said.stdout.contains("(row 16 of "), "{}", said.stdout);
+    let printed = said.stderr.split('`').nth(1).unwrap();
+    let words: Vec<&str> = printed.split(' ').skip(1).collect();
+    assert!(desk.say(&words).exits(0).stdout.contains("row 16: 1 row"), "{printed}");
 }
 
 #[test]
