@@ -9,7 +9,7 @@ use rescreen::{
     mapping::FieldSource,
     model::nearest::hint,
     pipeline::{
-        Campaign,
+        Campaign, Corrections,
         campaign::{
             file::{CampaignFile, CheckTable, InputTable},
             flags, place,
@@ -55,6 +55,29 @@ pub struct CampaignArgs {
     /// limit
     #[arg(long, value_name = "PACE", num_args = 0..=1, require_equals = true, default_missing_value = "fast", help_heading = flags::SERVICE)]
     pub simulate: Option<Rehearsal>,
+}
+
+/// The flags for a file of corrections.
+#[derive(Args, Debug, Clone, Default)]
+pub struct CorrectionArgs {
+    /// Replace the rows that failed with the rows of FILE, an edited copy of failures.csv; `plan` shows what changes
+    #[arg(long, value_name = "FILE", help_heading = flags::RESUME)]
+    corrections: Option<PathBuf>,
+    /// Let corrections change the id of a row
+    #[arg(long, requires = "corrections", help_heading = flags::RESUME)]
+    change_ids: bool,
+}
+
+impl CorrectionArgs {
+    pub fn corrections(&self) -> Option<Corrections> {
+        self.corrections.clone().map(|path| Corrections { path, change_ids: self.change_ids })
+    }
+
+    /// The flags as they were given.
+    pub fn words(&self) -> Vec<String> {
+        let file = self.corrections.iter().flat_map(|file| ["--corrections".to_owned(), file.display().to_string()]);
+        file.chain(self.change_ids.then(|| "--change-ids".to_owned())).collect()
+    }
 }
 
 /// How fast a rehearsal is.

@@ -62,8 +62,9 @@ pub fn remedied(words: &mut Vec<String>, flag: &str, value: &str) {
 /// The same command line, without the flags that apply once: from now on there is a known ledger, it has the
 /// corrections, and a stop after this run is another one, which the user has not seen.
 pub fn again(words: &[String]) -> Vec<String> {
-    let applies =
-        |word: &&String| !["--new-ledger", "--accept-older-ledger", "--continue-anyway"].contains(&word.as_str());
+    let applies = |word: &&String| {
+        !["--new-ledger", "--accept-older-ledger", "--continue-anyway", "--change-ids"].contains(&word.as_str())
+    };
     let mut words: Vec<String> = words.iter().filter(applies).cloned().collect();
     forget(&mut words, "--corrections");
     forget(&mut words, "--service-moved-from");

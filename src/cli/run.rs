@@ -2,7 +2,7 @@
 
 use super::{
     afterwards::Afterwards,
-    campaign_args::CampaignArgs,
+    campaign_args::{CampaignArgs, CorrectionArgs},
     json,
     metrics::{Metrics, MetricsArgs, MetricsGuard},
     next_command::{again, next_command, typed},
@@ -28,7 +28,7 @@ use rescreen::{
     },
     sink::OutputMode,
 };
-use std::{io::BufRead, path::PathBuf, time::Duration};
+use std::{io::BufRead, time::Duration};
 use tokio::sync::watch;
 
 #[derive(Args)]
@@ -42,9 +42,8 @@ pub struct RunArgs {
     /// explanation
     #[arg(long, requires = "retry", help_heading = flags::RESUME)]
     retry_unproven: bool,
-    /// Replace the rows that failed with the rows of FILE, an edited copy of failures.csv
-    #[arg(long, value_name = "FILE", help_heading = flags::RESUME)]
-    corrections: Option<PathBuf>,
+    #[command(flatten)]
+    corrections: CorrectionArgs,
     /// After this time (such as 50m), send nothing more, wait for replies, publish and exit
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration, help_heading = flags::STOPS)]
     at_most: Option<Duration>,
@@ -84,7 +83,7 @@ pub async fn run(args: RunArgs, output: &OutputArgs) -> Result<ExitCode, Error> 
 async fn run_to_its_end(args: RunArgs, summary: &mut Summary, output: &OutputArgs) -> Result<RunReport, Error> {
     let options = RunOptions {
         at_most: args.at_most,
-        corrections: args.corrections.clone(),
+        corrections: args.corrections.corrections(),
         retry: match &args.retry {
             Some(code) => Some(RetryOrder { code: retry_code(code)?, unproven: args.retry_unproven }),
             None => None,

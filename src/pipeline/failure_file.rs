@@ -9,7 +9,7 @@ use crate::{
     error::Error,
     files,
     model::{Failure, Position},
-    sink::{FAILURES_CSV_TEMPORARY, SinkError, WrittenFile, harmless, sync_folder},
+    sink::{BYTE_ORDER_MARK, FAILURES_CSV_TEMPORARY, SinkError, WrittenFile, harmless, sync_folder},
 };
 use serde_json::Value;
 use std::{
@@ -20,9 +20,11 @@ use std::{
 };
 use tempfile::{Builder, NamedTempFile};
 
-/// The columns after those of the input. A published file has no line: a corrected row is known by its number.
-pub const ADDED: [&str; 5] = ["_source", "_row_number", LINE, "_code", "_message"];
+/// The columns after those of the input. A published file has no line: a corrected row is known by its number, and its
+/// `result_id` says to which campaign it belongs. A plan has no results.
+pub const ADDED: [&str; 6] = ["_source", "_row_number", LINE, "_code", "_message", RESULT_ID];
 const LINE: &str = "_line";
+pub const RESULT_ID: &str = "_result_id";
 /// The column for the text of a row that could not be split into columns.
 pub const RAW: &str = "_raw";
 /// Further columns are left out. Rows of JSON could have a new one each.
@@ -35,14 +37,28 @@ pub struct FailedRow {
 }
 
 impl FailedRow {
-    pub fn new(position: &Position, check_name: Option<&str>, failure: &Failure, input: Value) -> FailedRow {
+    /// `result_id` is empty in a plan.
+    pub fn new(
+        position: &Position,
+        check_name: Option<&str>,
+        failure: &Failure,
+        result_id: String,
+        input: Value,
+    ) -> FailedRow {
         let message = match check_name {
             Some(name) => format!("{name}: {}", failure.message),
             None => failure.message.clone(),
         };
         let (row_number, line) = (position.row_number.to_string(), position.line.to_string());
         FailedRow {
-            added: [position.source.to_string(), row_number, line, failure.code.as_str().to_owned(), message],
+            added: [
+                position.source.to_string(),
+                row_number,
+                line,
+                failure.code.as_str().to_owned(),
+                message,
+                result_id,
+            ],
             input,
         }
     }
@@ -52,7 +68,7 @@ impl FailedRow {
 pub struct FailureFile {
     path: PathBuf,
     rows: BufWriter<File>,
-    has_lines: bool,
+    is_published: bool,
     columns: Vec<String>,
     places: HashMap<String, usize>,
     count: u64,
@@ -79,7 +95,7 @@ impl FailureFile {
                 files::folder_of(path).display()
             )));
         }
-        FailureFile::begin(path, columns, true)
+        FailureFile::begin(path, columns, false)
     }
 
     /// Begins a file that will replace the one of this name.
@@ -87,13 +103,13 @@ impl FailureFile {
     /// # Errors
     /// Its folder cannot be written.
     pub fn replacing(path: &Path, columns: Vec<String>) -> Result<FailureFile, Error> {
-        FailureFile::begin(path, columns, false)
+        FailureFile::begin(path, columns, true)
     }
 
-    fn begin(path: &Path, columns: Vec<String>, has_lines: bool) -> Result<FailureFile, Error> {
+    fn begin(path: &Path, columns: Vec<String>, is_published: bool) -> Result<FailureFile, Error> {
         let rows = tempfile::tempfile_in(files::folder_of(path)).map_err(|fault| failed(path, "creating", fault))?;
         let mut file = FailureFile {
-            has_lines,
+            is_published,
             path: path.to_owned(),
             rows: BufWriter::with_capacity(256 << 10, rows),
             columns: Vec::new(),
@@ -180,9 +196,12 @@ impl FailureFile {
         rows.rewind()?;
         // Only its owner can read a temporary file, and it keeps that mode.
         let file = Builder::new().prefix(FAILURES_CSV_TEMPORARY).suffix(".tmp").tempfile_in(files::folder_of(path))?;
-        let mut writer = csv::Writer::from_writer(BufWriter::with_capacity(256 << 10, file));
-        let has_lines = self.has_lines;
-        let is_kept = |name: &str| has_lines || name != LINE;
+        let mut file = BufWriter::with_capacity(256 << 10, file);
+        // Without it, a spreadsheet program may read the letters of another encoding.
+        file.write_all(BYTE_ORDER_MARK)?;
+        let mut writer = csv::Writer::from_writer(file);
+        let left_out = if self.is_published { LINE } else { RESULT_ID };
+        let is_kept = |name: &str| name != left_out;
         let added = ADDED.into_iter().filter(|name| is_kept(name));
         let names = self.columns.iter().map(String::as_str).chain(added);
         writer.write_record(names.map(|name| harmless(name).into_owned()))?;
@@ -229,7 +248,13 @@ mod tests {
 
     fn row(number: u64, input: Value) -> FailedRow {
         let position = Position { source: "a.csv".into(), row_number: number, line: number + 1, byte_offset: 0 };
-        FailedRow::new(&position, None, &Failure::map(FailureCode::MissingValue, "expected a name"), input)
+        FailedRow::new(
+            &position,
+            None,
+            &Failure::map(FailureCode::MissingValue, "expected a name"),
+            format!("id{number}"),
+            input,
+        )
     }
 
     #[test]
@@ -243,7 +268,7 @@ mod tests {
         assert_eq!(file.end().unwrap(), 3);
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
-            "no,name,more,_raw,_source,_row_number,_line,_code,_message\n\
+            "\u{feff}no,name,more,_raw,_source,_row_number,_line,_code,_message\n\
              7,,,,a.csv,1,2,missing_value,expected a name\n\
              8,,\"[1,null]\",,a.csv,2,3,missing_value,expected a name\n\
              ,,,\"{\"\"no\"\": \",a.csv,3,4,missing_value,expected a name\n"
@@ -270,7 +295,8 @@ mod tests {
             assert_eq!(written.sha256, files::sha256_of(text.as_slice()).unwrap());
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        let expected = "no,_source,_row_number,_code,_message\n'=7,a.csv,2,missing_value,expected a name\n";
+        let expected = "\u{feff}no,_source,_row_number,_code,_message,_result_id\n\
+                        '=7,a.csv,2,missing_value,expected a name,id2\n";
         assert_eq!(text, expected);
         assert_eq!(FailureFile::replacing(&path, Vec::new()).unwrap().end_replacing().unwrap(), None);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");

@@ -44,7 +44,7 @@ pub use campaign::service::Service;
 pub use campaign::tables::TableSource;
 pub use campaign::{Campaign, Guards, read_file, read_open_file};
 pub use collect::{CollectOptions, Collection, NamedService};
-pub use corrections::CorrectionCounts;
+pub use corrections::{CorrectionCounts, Corrections};
 pub use dataset_update::dataset_update;
 pub use end_reason::EndReason;
 pub use export::{ChangedSince, ExportFormat, ExportOrder, Exported, ExportedFile, export, verdict_of};

@@ -2,6 +2,7 @@
 //! a second interrupt.
 
 use super::{
+    Corrections,
     blocking::blocking,
     campaign::{Campaign, consent, rules::use_rules},
     intake::{IntakeProgress, body_receiver::BodyReceiver, ingest::Ingest, notes::Notes, rejections::Rejections},
@@ -27,7 +28,6 @@ use crate::{
 };
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -48,7 +48,7 @@ pub struct RunOptions {
     /// Retry failures.
     pub retry: Option<RetryOrder>,
     /// The file with the rows that take the place of failed ones.
-    pub corrections: Option<PathBuf>,
+    pub corrections: Option<Corrections>,
     /// Where result rows go beside their parts, as JSON lines.
     pub tap: Option<Tap>,
     /// Send even if an earlier run stopped and nothing has changed since.

@@ -70,7 +70,7 @@ pub use manifest::{
 pub use new_file::{create_folder, sync_folder};
 pub use published::{PublishedFolder, jsonl_cells};
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};
-pub use spreadsheet_text::harmless;
+pub use spreadsheet_text::{BYTE_ORDER_MARK, harmless, unmarked};
 pub use table::{Column, Kind, OutputFormat, Schema, TableCell};
 pub use totals::{CheckTotals, InputTotals, MappingTotals, SourceTotals};
 pub use workbook::{CELL_CHARACTERS_MAX, Workbook, WrittenWorkbook};

@@ -33,3 +33,4 @@ mod sides;
 mod typed_columns;
 mod unterminated_line;
 mod whose_fault;
+mod wrong_corrections;

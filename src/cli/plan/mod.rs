@@ -8,8 +8,13 @@ mod screen;
 mod shown;
 
 use super::{
-    campaign_args::CampaignArgs, json, next_command::typed, output::headed_to_stdout, run::head_lines,
-    simulate::BuiltIn, table::page_of_stdout,
+    campaign_args::{CampaignArgs, CorrectionArgs},
+    json,
+    next_command::typed,
+    output::headed_to_stdout,
+    run::head_lines,
+    simulate::BuiltIn,
+    table::page_of_stdout,
 };
 use clap::Args;
 use rescreen::{
@@ -34,21 +39,19 @@ pub struct PlanArgs {
     /// Write the settings of this command to a new campaign file, so that the next commands are short
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Show what the rows of FILE, an edited copy of failures.csv, would change
-    #[arg(long, value_name = "FILE")]
-    corrections: Option<PathBuf>,
+    #[command(flatten)]
+    corrections: CorrectionArgs,
     /// Print one JSON object on standard output (see docs/json.md)
     #[arg(long)]
     pub json: bool,
 }
 
 pub async fn plan(args: PlanArgs) -> Result<ExitCode, Error> {
-    let saved =
-        args.save.as_deref().map(|path| Saved::new(path, &args.campaign, args.corrections.as_deref())).transpose()?;
+    let saved = args.save.as_deref().map(|path| Saved::new(path, &args.campaign, &args.corrections)).transpose()?;
     let mut campaign = args.campaign.campaign_to_plan()?;
     let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
     let options =
-        PlanOptions { show: args.show, failures: args.failures.clone(), corrections: args.corrections.clone() };
+        PlanOptions { show: args.show, failures: args.failures.clone(), corrections: args.corrections.corrections() };
     let for_plan = campaign.clone();
     let planned = tokio::task::spawn_blocking(move || pipeline::plan(&for_plan, &options)).await;
     let mut plan = planned.map_err(Error::from)??;

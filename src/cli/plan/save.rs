@@ -1,7 +1,7 @@
 //! `plan --save`: writes the settings of a command line as a campaign file, so that the next commands are short.
 
 use crate::cli::{
-    campaign_args::{CAMPAIGN_FILE, CampaignArgs, Rehearsal},
+    campaign_args::{CAMPAIGN_FILE, CampaignArgs, CorrectionArgs, Rehearsal},
     init,
     program::program,
 };
@@ -25,7 +25,7 @@ pub struct Saved {
 impl Saved {
     /// # Errors
     /// The file exists, there is a campaign file already, or a flag is wrong.
-    pub fn new(path: &Path, args: &CampaignArgs, corrections: Option<&Path>) -> Result<Saved, Error> {
+    pub fn new(path: &Path, args: &CampaignArgs, corrections: &CorrectionArgs) -> Result<Saved, Error> {
         let refused = |fault: &str| Err(Error::Config(format!("--save {}: {fault}", path.display())));
         if let Some(used) = args.file_in_use() {
             return refused(&format!(
@@ -54,7 +54,7 @@ impl Saved {
 }
 
 /// The command line of a plan that reads the campaign file, with the flags that no campaign file replaces.
-fn words(path: &Path, args: &CampaignArgs, corrections: Option<&Path>) -> Vec<String> {
+fn words(path: &Path, args: &CampaignArgs, corrections: &CorrectionArgs) -> Vec<String> {
     let mut words = vec![program(), "plan".to_owned()];
     let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
     let CampaignArgs { settings, service_moved_from, simulate, .. } = args;
@@ -67,7 +67,7 @@ fn words(path: &Path, args: &CampaignArgs, corrections: Option<&Path>) -> Vec<St
     }
     settings.service.proxy_flag.iter().for_each(|url| add("--proxy", url.clone()));
     service_moved_from.iter().for_each(|url| add("--service-moved-from", url.clone()));
-    corrections.iter().for_each(|file| add("--corrections", file.display().to_string()));
+    words.extend(corrections.words());
     words.extend(simulate.map(|pace| match pace {
         Rehearsal::Fast => "--simulate".to_owned(),
         Rehearsal::Realtime => "--simulate=realtime".to_owned(),

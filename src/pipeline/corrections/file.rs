@@ -5,7 +5,8 @@ use crate::{
     error::Error,
     files::{self, Links},
     model::{Record, Row},
-    pipeline::failure_file::{ADDED, RAW},
+    pipeline::failure_file::{ADDED, RAW, RESULT_ID},
+    sink::unmarked,
     source::{Origin, SourceOptions, SourceReader},
 };
 use std::path::Path;
@@ -17,6 +18,8 @@ pub type RowPlace = (String, u64);
 #[derive(Debug, Clone)]
 pub struct FileRow {
     pub line: u64,
+    /// `result_id` of the failure that the row was made from, unless the column was removed.
+    pub result_id: Option<String>,
     pub cells: Vec<(String, String)>,
 }
 
@@ -67,11 +70,12 @@ fn file_row(row: &Row) -> Result<(RowPlace, FileRow), String> {
         format!("{expected}, whose column `_row_number` has the number of each row; found another value or none")
     })?;
     // An apostrophe may be before a name, as before any cell.
-    let source = source.strip_prefix('\'').map_or(source.clone(), str::to_owned);
+    let source = unmarked(&source).to_owned();
+    let result_id = Some(text(RESULT_ID)).filter(|id| !id.is_empty());
     let is_own = |name: &str| !ADDED.contains(&name) && name != RAW;
     let cells = row.to_json().into_iter().filter(|(name, _)| is_own(name));
     let cells = cells.map(|(name, value)| (name, value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
-    Ok(((source, number), FileRow { line: row.position.line, cells: cells.collect() }))
+    Ok(((source, number), FileRow { line: row.position.line, result_id, cells: cells.collect() }))
 }
 
 fn digest_of(path: &Path) -> std::io::Result<String> {

@@ -3,7 +3,7 @@
 
 use crate::{
     pipeline::{failure_file::text_of, publish::hidden::SECRET},
-    sink::harmless,
+    sink::{harmless, unmarked},
     source::Format,
 };
 use serde_json::{Map, Value};
@@ -14,13 +14,19 @@ use std::collections::BTreeSet;
 pub enum Merged {
     /// The same as before.
     Unchanged,
-    /// The corrected row.
-    Corrected(Map<String, Value>),
+    /// The corrected row, and the columns that changed.
+    Corrected { row: Map<String, Value>, columns: Vec<String> },
     /// Why it cannot be used.
     Unclear(String),
 }
 
-/// Puts the cells of a file into a row. `columns` are those of its input.
+/// Whether the input of a row has no such column. A person may have added it, such as one for notes.
+pub fn is_foreign(row: &Value, format: Format, columns: &[String], column: &str) -> bool {
+    let is_here = row.as_object().is_some_and(|row| row.contains_key(column));
+    format == Format::Csv && !is_here && !columns.iter().any(|known| known == column)
+}
+
+/// Puts the cells of a file into a row. `columns` are those of its input. Cells of other columns are ignored.
 pub fn merged(row: &Value, format: Format, columns: &[String], cells: &[(String, String)]) -> Merged {
     let empty = Map::new();
     let before = row.as_object().unwrap_or(&empty);
@@ -33,25 +39,24 @@ pub fn merged(row: &Value, format: Format, columns: &[String], cells: &[(String,
         after = before.clone();
     }
     let known: BTreeSet<&String> = columns.iter().collect();
-    let mut is_changed = false;
-    for (column, cell) in cells {
+    let mut changed = Vec::new();
+    for (column, cell) in cells.iter().filter(|(column, _)| !is_foreign(row, format, columns, column)) {
         let old = before.get(column);
         let shown = old.map(text_of).unwrap_or_default();
         let is_same = *cell == harmless(&shown) || *cell == shown || cell == SECRET;
-        is_changed |= !is_same;
+        if !is_same {
+            changed.push(column.clone());
+        }
         if format == Format::Csv && !known.contains(column) {
             // A row with too many cells has them in columns that the input does not have.
-            if !cell.is_empty() {
-                return match old {
-                    Some(_) if is_same && !is_changed => continue,
-                    _ => Merged::Unclear(format!("`{column}` is not a column of its input; empty the cell")),
-                };
+            if !cell.is_empty() && !(is_same && changed.is_empty()) {
+                return Merged::Unclear(format!("`{column}` is not a column of its input; empty the cell"));
             }
         } else if !is_same {
-            after.insert(column.clone(), value(old, &plain(cell)));
+            after.insert(column.clone(), value(old, unmarked(cell)));
         }
     }
-    if is_changed { Merged::Corrected(after) } else { Merged::Unchanged }
+    if changed.is_empty() { Merged::Unchanged } else { Merged::Corrected { row: after, columns: changed } }
 }
 
 /// The value that a cell stands for in the place of another: a number, a boolean, a list or an object can be replaced by
@@ -61,14 +66,6 @@ fn value(old: Option<&Value>, cell: &str) -> Value {
         None | Some(Value::String(_)) => Value::from(cell),
         Some(_) if cell.is_empty() => Value::Null,
         Some(_) => serde_json::from_str(cell).unwrap_or_else(|_| Value::from(cell)),
-    }
-}
-
-/// A cell without the apostrophe that was put before it for spreadsheet programs.
-fn plain(cell: &str) -> String {
-    match cell.strip_prefix('\'') {
-        Some(rest) if harmless(rest) == cell => rest.to_owned(),
-        _ => cell.to_owned(),
     }
 }
 
@@ -84,9 +81,9 @@ mod tests {
         merged(&row, format, &columns, &cells)
     }
 
-    fn corrected(row: Value) -> Merged {
+    fn corrected(row: Value, changed: &[&str]) -> Merged {
         let Value::Object(row) = row else { panic!("{row}") };
-        Merged::Corrected(row)
+        Merged::Corrected { row, columns: changed.iter().map(|column| (*column).to_owned()).collect() }
     }
 
     #[test]
@@ -97,19 +94,21 @@ mod tests {
         assert_eq!(of(row.clone(), Format::Csv, &columns, &shown), Merged::Unchanged);
         let edited = [("no", "007"), ("name", "Jo"), ("phone", "'+27 83"), ("pin", "…")];
         let expected = json!({ "no": "007", "name": "Jo", "phone": "+27 83", "pin": "1234" });
-        assert_eq!(of(row, Format::Csv, &columns, &edited), corrected(expected));
+        assert_eq!(of(row, Format::Csv, &columns, &edited), corrected(expected, &["name", "phone"]));
+        let notes = [("no", "007"), ("Notes", "asked the branch")];
+        assert_eq!(of(json!({ "no": "007" }), Format::Csv, &["no"], &notes), Merged::Unchanged);
     }
 
     #[test]
     fn a_row_with_too_few_or_too_many_cells_gets_the_columns_of_its_input() {
         let columns = ["no", "name", "status"];
         let short = of(json!({ "no": "5" }), Format::Csv, &columns, &[("no", "5"), ("name", "Jo"), ("status", "")]);
-        assert_eq!(short, corrected(json!({ "no": "5", "name": "Jo", "status": "" })));
+        assert_eq!(short, corrected(json!({ "no": "5", "name": "Jo", "status": "" }), &["name"]));
         let long = json!({ "no": "5", "name": "Jo", "status": "x", "column_4": "y" });
         let cells = |more: &'static str| [("no", "5"), ("name", "Jo"), ("status", "x y"), ("column_4", more)];
         assert_eq!(
             of(long.clone(), Format::Csv, &columns, &cells("")),
-            corrected(json!({ "no": "5", "name": "Jo", "status": "x y" }))
+            corrected(json!({ "no": "5", "name": "Jo", "status": "x y" }), &["status", "column_4"])
         );
         let Merged::Unclear(why) = of(long, Format::Csv, &columns, &cells("y")) else { panic!() };
         assert!(why.contains("`column_4` is not a column of its input"), "{why}");
@@ -122,8 +121,8 @@ mod tests {
         assert_eq!(of(row.clone(), Format::Jsonl, &["no"], &shown), Merged::Unchanged);
         let edited = [("no", "9"), ("more", "[1]"), ("vip", ""), ("other", "new")];
         let expected = json!({ "no": 9, "more": [1], "vip": null, "other": "new" });
-        assert_eq!(of(row, Format::Jsonl, &["no"], &edited), corrected(expected));
+        assert_eq!(of(row, Format::Jsonl, &["no"], &edited), corrected(expected, &["no", "vip", "other"]));
         let broken = of(json!("{\"no\": "), Format::Jsonl, &["no"], &[("no", "7"), ("name", "")]);
-        assert_eq!(broken, corrected(json!({ "no": "7" })));
+        assert_eq!(broken, corrected(json!({ "no": "7" }), &["no"]));
     }
 }

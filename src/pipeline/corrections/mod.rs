@@ -11,6 +11,7 @@ mod merged;
 
 use super::{
     campaign::{Campaign, consent::system_user},
+    failure_file::RESULT_ID,
     intake::{
         SourceLayout, body_receiver::BodyReceiver, carried_kinds::CarriedKinds, ingest::fate, layout_of,
         subject::subject,
@@ -22,13 +23,14 @@ use crate::{
     ledger::{AskFate, AskView, CorrectedAsk, CorrectionSource, Fate, IngestedRow, Ledger, Reading},
     mapping::{Bound, Mapping},
     model::{Position, Row, Stage, row::Values, state::State},
+    sink::{OutputMode, result_id},
 };
 use file::{CorrectionFile, FileRow, RowPlace};
-use merged::{Merged, merged};
+use merged::{Merged, is_foreign, merged};
 use serde_json::{Map, Value};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::PathBuf,
 };
 
 /// The most rows that are named because they are not corrected.
@@ -47,6 +49,18 @@ pub struct CorrectionCounts {
     pub mapped: u64,
     /// Asks of corrected rows that fail again.
     pub failing: u64,
+    /// The corrected rows that each column changes in.
+    pub changed_columns: BTreeMap<String, u64>,
+    /// Columns of the file that its input does not have.
+    pub ignored_columns: BTreeSet<String>,
+}
+
+/// A file of corrections, and what it may do.
+#[derive(Debug, Clone)]
+pub struct Corrections {
+    pub path: PathBuf,
+    /// It may change the subject of a row.
+    pub change_ids: bool,
 }
 
 impl CorrectionCounts {
@@ -69,7 +83,19 @@ impl CorrectionCounts {
         }
         let rest = self.refused.saturating_sub(self.named.len() as u64);
         let more = (rest > 0).then(|| format!("and {} more", rows(rest)));
-        std::iter::once(line).chain(self.named.iter().cloned()).chain(more).collect()
+        let changed: Vec<String> = self
+            .changed_columns
+            .iter()
+            .take(NAMED_MAX)
+            .map(|(column, count)| format!("`{column}` in {}", rows(*count)))
+            .collect();
+        let changed = (!changed.is_empty()).then(|| format!("what changes: {}", changed.join(", ")));
+        let ignored: Vec<String> =
+            self.ignored_columns.iter().take(NAMED_MAX).map(|column| format!("`{column}`")).collect();
+        let ignored = (!ignored.is_empty())
+            .then(|| format!("ignored, because the input has no such column: {}", ignored.join(", ")));
+        let named = self.named.iter().cloned().chain(more);
+        std::iter::once(line).chain(changed).chain(ignored).chain(named).collect()
     }
 }
 
@@ -79,14 +105,15 @@ pub struct Correcting<'a> {
     pub mapping: &'a Mapping,
     pub carried: &'a CarriedKinds,
     pub receiver: &'a BodyReceiver,
+    pub corrections: &'a Corrections,
 }
 
 /// Reads a file of corrections and applies it. Blocks.
 ///
 /// # Errors
 /// The file cannot be read, the mapping does not match the columns, or the ledger fails.
-pub fn correct(ledger: &Ledger, path: &Path, with: &Correcting<'_>) -> Result<CorrectionCounts, Error> {
-    let file = file::read(path)?;
+pub fn correct(ledger: &Ledger, with: &Correcting<'_>) -> Result<CorrectionCounts, Error> {
+    let file = file::read(&with.corrections.path)?;
     let reading = ledger.reading()?;
     let (asks, counts) = decide(&reading, &file, with)?;
     if !asks.is_empty() {
@@ -134,13 +161,13 @@ pub fn decide(
     let of_campaign =
         |name: &str| known.iter().find(|(_, row)| row.name == name).map(|(id, row)| (*id, row.check.clone()));
     let uses: Vec<(i64, String)> = with.campaign.uses.iter().filter_map(|one| of_campaign(one.name())).collect();
-    let (mut asks, mut seen): (Vec<CorrectedAsk>, BTreeMap<RowPlace, RowFate>) = (Vec::new(), BTreeMap::new());
+    let mut seen: BTreeMap<RowPlace, RowFate> = BTreeMap::new();
     for some in splits.chunks(SPLITS_AT_ONCE) {
         reading.asks_of_splits(some, |ask| -> Result<(), Error> {
             let Some((place, rows)) = wanted.get(&ask.place) else { return Ok(()) };
             let Some((layout, bound)) = layouts.get(ask.source) else { return Ok(()) };
             let of_row = seen.entry((*place).clone()).or_default();
-            let row = match edited(&ask.row.input, layout, rows) {
+            let (row, columns) = match edited(&ask.row.input, layout, rows, &mut counts.ignored_columns) {
                 Merged::Unchanged => {
                     of_row.is_unchanged = true;
                     return Ok(());
@@ -149,29 +176,94 @@ pub fn decide(
                     of_row.why = Some(why);
                     return Ok(());
                 }
-                Merged::Corrected(row) => row,
+                Merged::Corrected { row, columns } => (row, columns),
             };
-            if let Err(why) = may_be_corrected(&ask) {
-                of_row.why = Some(why.to_owned());
-                return Ok(());
-            }
             let corrected = corrected_ask(&ask, row, (&uses, bound), with)?;
-            let failing = corrected.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Failure(_))).count() as u64;
-            counts.failing += failing;
-            counts.mapped += corrected.fates.len() as u64 - failing;
-            of_row.is_corrected = true;
-            asks.push(corrected);
+            let why = may_be_corrected(&ask).err().map(str::to_owned);
+            of_row.obstacle = of_row.obstacle.take().or_else(|| {
+                let is_settled = why.is_some();
+                let name = ask.check_use.and_then(|id| known.get(&id)).map(|check| check.name.as_str());
+                of_another_campaign(rows, place, with)
+                    .or_else(|| changed_subject(&ask, &corrected, with))
+                    .or_else(|| is_settled.then(|| other_content(&ask, &corrected, name)).flatten())
+            });
+            match why {
+                Some(why) => of_row.why = Some(why),
+                None => {
+                    of_row.columns = columns;
+                    of_row.asks.push(corrected);
+                }
+            }
             Ok(())
         })?;
     }
+    let mut asks = Vec::new();
     for (place, fate) in seen {
-        match fate {
-            RowFate { is_corrected: true, .. } => counts.corrected += 1,
-            RowFate { why: Some(why), is_unchanged: false, .. } => counts.refuse(&place, &why),
+        let RowFate { asks: corrected, is_unchanged, why, obstacle, columns } = fate;
+        match (obstacle, why) {
+            (Some(obstacle), _) if !corrected.is_empty() => counts.refuse(&place, &obstacle),
+            (None, _) if !corrected.is_empty() => {
+                counts.corrected += 1;
+                columns.into_iter().for_each(|column| *counts.changed_columns.entry(column).or_default() += 1);
+                let fates = || corrected.iter().flat_map(|ask| &ask.fates);
+                let failing = fates().filter(|(_, fate)| matches!(fate, Fate::Failure(_))).count() as u64;
+                counts.failing += failing;
+                counts.mapped += fates().count() as u64 - failing;
+                asks.extend(corrected);
+            }
+            (_, Some(why)) if !is_unchanged => counts.refuse(&place, &why),
             _ => counts.unchanged += 1,
         }
     }
     Ok((asks, counts))
+}
+
+/// Why the row of a file does not belong to this campaign.
+fn of_another_campaign(rows: &[&FileRow], (source, number): &RowPlace, with: &Correcting<'_>) -> Option<String> {
+    let campaign = with.campaign;
+    let names = campaign.uses.iter().map(|one| Some(one.name())).chain([None]);
+    // Where a simulator answers is known only after its first answer.
+    let modes = [false, true].map(|is_simulated| OutputMode::of(campaign.mode, is_simulated));
+    let own: BTreeSet<String> =
+        names.flat_map(|name| modes.map(|mode| result_id(&campaign.name, mode, name, source, *number))).collect();
+    let foreign = rows.iter().find(|row| row.result_id.as_ref().is_some_and(|id| !own.contains(id)))?;
+    Some(format!(
+        "line {} of the file was made from a row of another campaign, as its `{RESULT_ID}` shows; use the failures.csv of \
+         this campaign",
+        foreign.line
+    ))
+}
+
+/// Why a correction may not change the subject of a row.
+fn changed_subject(ask: &AskView<'_>, corrected: &CorrectedAsk, with: &Correcting<'_>) -> Option<String> {
+    let before = ask.row.subject.as_ref()?;
+    let after = corrected.row.subject.as_deref().unwrap_or_default();
+    if with.corrections.change_ids || before == after {
+        return None;
+    }
+    let column = with.campaign.id.as_deref().unwrap_or_default();
+    Some(match before.trim_start_matches('0') == after && !after.is_empty() {
+        true => format!(
+            "its `{column}` lost its leading zeros, as in a spreadsheet program; open the file with this column as text"
+        ),
+        false => format!(
+            "its `{column}` is another one, so the row would be about another subject; keep the id, or allow it with \
+             --change-ids"
+        ),
+    })
+}
+
+/// Why a correction may not change what another check of the row was asked with.
+fn other_content(ask: &AskView<'_>, corrected: &CorrectedAsk, name: Option<&str>) -> Option<String> {
+    let AskFate::Request(request) = &ask.fate else { return None };
+    let is_same = corrected.fates.iter().any(|(_, fate)| match fate {
+        Fate::Request { fields, .. } => *fields == request.fields,
+        _ => false,
+    });
+    (!is_same).then(|| {
+        let name = name.unwrap_or("another check");
+        format!("it would change what {name} was already asked with; change only what the failed check needs")
+    })
 }
 
 /// The splits whose asks are read with one query.
@@ -180,28 +272,40 @@ const SPLITS_AT_ONCE: usize = 500;
 /// What becomes of a row, over all its asks.
 #[derive(Default)]
 struct RowFate {
-    is_corrected: bool,
+    /// Those that get the row of the file.
+    asks: Vec<CorrectedAsk>,
     /// An ask of it already has the values of the file.
     is_unchanged: bool,
+    /// Why one of them keeps its row.
     why: Option<String>,
+    /// Why the row of the file cannot be used for any of them.
+    obstacle: Option<String>,
+    columns: Vec<String>,
 }
 
 /// What the rows of the file say about one row. A row that failed for several checks is in the file once for each.
-fn edited(input: &Value, layout: &SourceLayout, rows: &[&FileRow]) -> Merged {
-    let mut found: Option<Map<String, Value>> = None;
+fn edited(input: &Value, layout: &SourceLayout, rows: &[&FileRow], ignored: &mut BTreeSet<String>) -> Merged {
+    let mut found: Option<(Map<String, Value>, Vec<String>)> = None;
     for row in rows {
+        let foreign = row
+            .cells
+            .iter()
+            .filter(|(column, cell)| !cell.is_empty() && is_foreign(input, layout.format, &layout.columns, column));
+        ignored.extend(foreign.map(|(column, _)| column.clone()));
         match merged(input, layout.format, &layout.columns, &row.cells) {
             Merged::Unchanged => {}
             unclear @ Merged::Unclear(_) => return unclear,
-            Merged::Corrected(row) if found.as_ref().is_none_or(|known| *known == row) => found = Some(row),
-            Merged::Corrected(_) => {
+            Merged::Corrected { row, columns } if found.as_ref().is_none_or(|(known, _)| *known == row) => {
+                found = Some((row, columns));
+            }
+            Merged::Corrected { .. } => {
                 let lines: Vec<String> = rows.iter().map(|row| row.line.to_string()).collect();
                 let lines = lines.join(", ");
                 return Merged::Unclear(format!("lines {lines} of the file correct it differently; make them equal"));
             }
         }
     }
-    found.map_or(Merged::Unchanged, Merged::Corrected)
+    found.map_or(Merged::Unchanged, |(row, columns)| Merged::Corrected { row, columns })
 }
 
 /// Whether an ask failed before it was charged.

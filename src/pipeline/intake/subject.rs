@@ -3,9 +3,10 @@
 
 use crate::model::{Note, Row, field::visible::clean};
 
-/// The subject, and notes on what was changed in it; `None` if there is no `id` column or no single value in it.
+/// The subject, and notes on what was changed in it; `None` if there is no `id` column, or nothing or more than one
+/// value in it.
 pub fn subject(row: &Row, id: Option<&str>) -> Option<(String, Vec<Note>)> {
     let text = row.get(id?)?.to_text()?;
     let cleaned = clean(&text);
-    Some((cleaned.text.into_owned(), cleaned.notes))
+    (!cleaned.text.is_empty()).then(|| (cleaned.text.into_owned(), cleaned.notes))
 }

@@ -55,7 +55,7 @@ impl SplitValues {
 
     /// Adds the id of a row.
     pub fn add_id(&mut self, id: Option<&str>, digests: &Digests) {
-        self.add(id.filter(|id| !id.is_empty()).map(|id| digests.of("", id.as_bytes())));
+        self.add(id.map(|id| digests.of("", id.as_bytes())));
     }
 
     /// Adds a value that is never sent as it is, because it is refused. It is not one of the different values.

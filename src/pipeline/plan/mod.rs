@@ -159,17 +159,17 @@ fn corrections(
     reading: Option<&Reading>,
     intake: &Intake,
 ) -> Result<(Option<CorrectionCounts>, BTreeMap<String, u64>), Error> {
-    let Some(path) = &options.corrections else { return Ok(Default::default()) };
+    let Some(corrections) = &options.corrections else { return Ok(Default::default()) };
     let Some(reading) = reading else {
         return Err(Error::Config(format!(
             "--corrections {}: expected a campaign that has run, found none; correct the input itself",
-            path.display()
+            corrections.path.display()
         )));
     };
     let (mapping, carried) = (intake.mapping(), intake.carried_kinds());
     let receiver = BodyReceiver::default();
-    let with = Correcting { campaign, mapping: &mapping, carried: &carried, receiver: &receiver };
-    let (asks, counts) = decide(reading, &file::read(path)?, &with)?;
+    let with = Correcting { campaign, mapping: &mapping, carried: &carried, receiver: &receiver, corrections };
+    let (asks, counts) = decide(reading, &file::read(&corrections.path)?, &with)?;
     Ok((Some(counts), reading.requests_of_corrections(&asks)?))
 }
 

@@ -8,7 +8,7 @@ use crate::{
     model::{Stop, clock::usable_life_us},
     pipeline::{
         campaign::Campaign,
-        corrections::CorrectionCounts,
+        corrections::{CorrectionCounts, Corrections},
         intake::{notes::Notes, rejections::Rejections, values::ValueCounts},
     },
 };
@@ -22,7 +22,7 @@ pub struct PlanOptions {
     /// The file to write the rows to that fail.
     pub failures: Option<PathBuf>,
     /// The file with the rows that would take the place of failed ones.
-    pub corrections: Option<PathBuf>,
+    pub corrections: Option<Corrections>,
 }
 
 /// What a run would do.

@@ -192,7 +192,7 @@ impl<'a> Worker<'a> {
         counts.reasons.add(check_name, &failure, &position.source, position.line);
         if self.options.failures.is_some() {
             let input = self.secret_columns.masked(&input()).into_owned();
-            counts.failed.push(FailedRow::new(position, check_name, &failure, input));
+            counts.failed.push(FailedRow::new(position, check_name, &failure, String::new(), input));
         }
     }
 

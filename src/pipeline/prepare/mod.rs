@@ -14,7 +14,7 @@ use super::{
         result_layout::{agreed_uses, check_layouts, with_recorded_types},
         rules::compile_rules,
     },
-    corrections::{Correcting, correct},
+    corrections::{Correcting, Corrections, correct},
     intake::{
         Intake,
         body_receiver::BodyReceiver,
@@ -247,13 +247,14 @@ impl Prepared {
     ///
     /// # Errors
     /// The file cannot be read, the mapping does not match the columns, or the ledger fails.
-    pub async fn correct(&self, file: Option<PathBuf>, receiver: BodyReceiver) -> Result<bool, Error> {
-        let Some(file) = file else { return Ok(false) };
+    pub async fn correct(&self, corrections: Option<Corrections>, receiver: BodyReceiver) -> Result<bool, Error> {
+        let Some(corrections) = corrections else { return Ok(false) };
         let (campaign, ledger) = (Arc::clone(&self.campaign), Arc::clone(&self.ledger));
         let (mapping, carried) = (self.intake.mapping(), self.intake.carried_kinds());
         let work = move || {
-            let with = Correcting { campaign: &campaign, mapping: &mapping, carried: &carried, receiver: &receiver };
-            correct(&ledger, &file, &with)
+            let (campaign, corrections) = (&campaign, &corrections);
+            let with = Correcting { campaign, mapping: &mapping, carried: &carried, receiver: &receiver, corrections };
+            correct(&ledger, &with)
         };
         let counts = blocking(self.campaign.commit_mode, work).await?;
         counts.lines().iter().for_each(|line| tracing::warn!("{line}"));

@@ -128,7 +128,7 @@ impl Publisher {
         let mut csv = FailureFile::replacing(&self.out.join(sink::FAILURES_CSV), columns)?;
         let dataset = self.snapshot(DatasetKind::Failures, number, |each| {
             reading.failed_asks(|ask| {
-                csv.add(&self.projector.failed_row(&ask)?)?;
+                csv.add(&self.projector.failed_row(mode, &ask)?)?;
                 each(self.projector.failure_row(mode, &ask)?)
             })
         })?;

@@ -243,7 +243,7 @@ impl Projector {
     }
 
     /// The row of a failed ask for the file of failed rows.
-    pub fn failed_row(&self, ask: &AskView<'_>) -> Result<FailedRow, Error> {
+    pub fn failed_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<FailedRow, Error> {
         let (failure, _) = self.shown_failure(ask)?;
         let position = Position {
             source: ask.source.into(),
@@ -254,7 +254,7 @@ impl Projector {
         // With one check, its name would only repeat what is known.
         let check = self.check(ask.check_use).ok().filter(|_| self.checks.len() > 1).map(|check| check.name.as_str());
         let input = self.secret_columns.masked(&ask.row.input).into_owned();
-        Ok(FailedRow::new(&position, check, &failure, input))
+        Ok(FailedRow::new(&position, check, &failure, self.result_id(mode, ask), input))
     }
 
     pub fn failure_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::TableCell>, Error> {

@@ -9,7 +9,9 @@ use crate::support::{
 };
 use rescreen::{
     model::ExitCode,
-    pipeline::{Campaign, CorrectionCounts, Plan, PlanOptions, RunOptions, campaign::file::CheckTable, plan},
+    pipeline::{
+        Campaign, CorrectionCounts, Corrections, Plan, PlanOptions, RunOptions, campaign::file::CheckTable, plan,
+    },
 };
 use rusqlite::Connection;
 use std::{
@@ -28,13 +30,17 @@ fn edited(world: &World, ran: &Ran, changes: &[(&str, &str)]) -> PathBuf {
     world.path("corrected.csv")
 }
 
+fn corrections(file: &Path) -> Corrections {
+    Corrections { path: file.to_path_buf(), change_ids: false }
+}
+
 async fn run_with(world: &mut World, file: &Path) -> Ran {
-    world.run_with(RunOptions { corrections: Some(file.to_path_buf()), ..RunOptions::default() }).await
+    world.run_with(RunOptions { corrections: Some(corrections(file)), ..RunOptions::default() }).await
 }
 
 fn plan_with(world: &World, file: &Path) -> Plan {
     let campaign = Campaign::new(world.file.clone(), &world.path("")).unwrap();
-    let options = PlanOptions { corrections: Some(file.to_path_buf()), ..PlanOptions::default() };
+    let options = PlanOptions { corrections: Some(corrections(file)), ..PlanOptions::default() };
     plan(&campaign, &options).unwrap()
 }
 
@@ -51,7 +57,9 @@ async fn corrected_rows_take_the_place_of_theirs_and_both_are_kept() {
     let file = edited(&world, &ran, &[("4,,active", "4,Jo Vexford,active"), ("5,,,", "5,'+Ann,active,")]);
 
     let counts = planned(&world, &file);
-    let expected = CorrectionCounts { corrected: 2, unchanged: 1, mapped: 2, ..CorrectionCounts::default() };
+    let changed_columns = [("name", 2), ("status", 1)].map(|(column, rows)| (column.to_owned(), rows)).into();
+    let expected =
+        CorrectionCounts { corrected: 2, unchanged: 1, mapped: 2, changed_columns, ..CorrectionCounts::default() };
     assert_eq!(counts, expected);
     assert_eq!(ran.posts(), 3, "a plan sends nothing");
     let money = plan_with(&world, &file).money;
@@ -101,7 +109,7 @@ async fn a_row_that_is_answered_unknown_or_corrected_in_two_ways_is_refused_by_n
     let ran = world.run().await.exits(ExitCode::Failures);
     let good = edited(&world, &ran, &[]);
     let text = fs::read_to_string(&good).unwrap();
-    let line = |no: &str, name: &str, row: u64| format!("{no},{name},active,book.csv,{row},,\n");
+    let line = |no: &str, name: &str, row: u64| format!("{no},{name},active,book.csv,{row},,,\n");
     let header = text.lines().next().unwrap().to_owned() + "\n";
     let rows = [line("1", "Other Name", 1), line("9", "Nobody", 9), line("3", "Jo", 3), line("3", "Jane", 3)];
     world.write("corrected.csv", &(header.clone() + &rows.concat()));

@@ -19,11 +19,19 @@ async fn the_failed_rows_are_there_with_their_columns_and_the_manifest_names_the
     let mut world = World::new().csv(&csv);
     let ran = world.run().await.exits(ExitCode::Failures).counts(results(3).failures(2)).adds_up(true);
     let text = text(&ran.out);
+    let failures = ran.failures();
+    let id = |row: u64| {
+        failures.iter().find(|line| line["row_number"] == row).unwrap()["result_id"].as_str().unwrap().to_owned()
+    };
     assert_eq!(
         text,
-        "no,name,status,_source,_row_number,_code,_message\n\
-         4,,'=HYPERLINK(1),book.csv,4,missing_value,\"field `name` (column `name`): expected a value, found none\"\n\
-         5,,,book.csv,5,ragged_row,\"expected 3 columns, found 1\"\n"
+        format!(
+            "\u{feff}no,name,status,_source,_row_number,_code,_message,_result_id\n\
+             4,,'=HYPERLINK(1),book.csv,4,missing_value,\"field `name` (column `name`): expected a value, found none\",{}\n\
+             5,,,book.csv,5,ragged_row,\"expected 3 columns, found 1\",{}\n",
+            id(4),
+            id(5)
+        )
     );
     let [file] = ran.manifest().files.as_slice() else { panic!("{:?}", ran.manifest().files) };
     let sha256: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -64,7 +72,7 @@ async fn several_inputs_and_checks_share_one_file() {
     let ran = world.run().await;
     let text = text(&ran.out);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "no,name,status,branch,_source,_row_number,_code,_message");
+    assert_eq!(lines[0], "\u{feff}no,name,status,branch,_source,_row_number,_code,_message,_result_id");
     assert_eq!(lines.len(), 5, "{text}");
     assert!(lines[1].starts_with("1,,active,,book.csv,1,missing_value,\"aml-screening: field"), "{text}");
     assert!(lines[2].contains("again: field") && lines[4].starts_with("2,,,north,more.csv,1,"), "{text}");
