@@ -80,6 +80,8 @@ pub fn object(planned: &Planned<'_>) -> Value {
             "refused": counts.refused,
             "mapped": counts.mapped,
             "failing": counts.failing,
+            "changed_columns": counts.changed_columns,
+            "ignored_columns": counts.ignored_columns,
         })),
         "notes": plan.notes.iter().map(|(note, noted)| json!({
             "note": note.as_str(),

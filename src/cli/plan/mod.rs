@@ -80,7 +80,6 @@ pub async fn plan(args: PlanArgs) -> Result<ExitCode, Error> {
         head_lines(&campaign, &key_hint).iter().for_each(|line| headed_to_stdout(line));
         args.save.iter().for_each(|path| headed_to_stdout(&format!("{} is written", path.display())));
         screen::lines(&planned, page_of_stdout()).iter().for_each(|line| headed_to_stdout(line));
-        plan.corrections.iter().flat_map(|counts| counts.lines()).for_each(|line| headed_to_stdout(&line));
     } else if !matches!(plan.failures, Some(Err(_))) {
         // The error is printed as the only object.
         json::print(&as_json::object(&planned));

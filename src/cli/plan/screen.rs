@@ -10,7 +10,7 @@ use rescreen::{
     mapping::FieldFeed,
     model::{ExitCode, Mode, clock::local_time, field::tidy, job_life},
     pipeline::{
-        CheckCost, ValueCounts, outlook,
+        CheckCost, CorrectionCounts, ValueCounts, outlook,
         wording::{counted, grouped},
     },
 };
@@ -36,7 +36,9 @@ pub fn lines(planned: &Planned<'_>, columns: usize) -> Vec<String> {
         |section: Vec<String>| -> Vec<String> { section.iter().flat_map(|line| wrap::lines(line, columns)).collect() };
     let before = [tree(planned), rejected(planned, columns)].map(fitted);
     let ending = [fitted(end(planned)), planned.next.lines(planned.can_save, columns)].concat();
-    let after = [fitted(money(planned)), fitted(time(planned)), fitted(remarks(planned)), ending];
+    let corrections = corrected_rows(planned);
+    let after =
+        [fitted(corrections), fitted(money(planned)), fitted(time(planned)), fitted(remarks(planned)), ending];
     let others: usize = before.iter().chain(&after).filter(|one| !one.is_empty()).map(|one| one.len() + 1).sum();
     // The first lines of the screen, and the empty line before this section.
     let heading = 1 + usize::from(planned.campaign.file.is_some());
@@ -72,13 +74,18 @@ fn tree(planned: &Planned<'_>) -> Vec<String> {
     let some = |number: u64, label, note| if number > 0 { count(label, number, note) } else { Vec::new() };
     let each =
         if checks == 1 { "1 for each readable row".to_owned() } else { format!("{checks} for each readable row") };
+    let corrected = planned.plan.corrected_asks();
+    let rejected = match corrected {
+        0 => "cannot be sent, and costs nothing",
+        _ => "as the rows stand in the input",
+    };
     [
         count("rows", tree.rows, ""),
         count("  unreadable", tree.unreadable, ""),
         count("  readable", tree.readable(), ""),
         count("checks asked", tree.asks, &each),
         count("  skipped", tree.skipped, "left out by `when`"),
-        count("  rejected", tree.rejected, "cannot be sent, and costs nothing"),
+        count("  rejected", tree.rejected, rejected),
         count("  duplicates", tree.duplicates, "answered by another row's request, free"),
         count("  already settled", tree.settled, "answered or failed in an earlier run"),
         some(tree.jobs, "  jobs", "at the service, without a result yet"),
@@ -86,9 +93,15 @@ fn tree(planned: &Planned<'_>) -> Vec<String> {
         some(tree.kept, "  kept", "read before with another mapping, and not sent"),
         some(tree.in_doubt, "  in doubt", "sent again with the same key, already held"),
         count("  to send", tree.to_send, ""),
+        some(corrected, "corrected", "rejected or unreadable before, mapped with their corrected row"),
         some(planned.plan.money.of_other_mapping, "also to send", "of rows that were read before with another mapping"),
     ]
     .concat()
+}
+
+/// What a file of corrections changes.
+fn corrected_rows(planned: &Planned<'_>) -> Vec<String> {
+    planned.plan.corrections.iter().flat_map(CorrectionCounts::lines).collect()
 }
 
 fn rejected(planned: &Planned<'_>, columns: usize) -> Vec<String> {
@@ -360,6 +373,7 @@ fn nothing(planned: &Planned<'_>) -> &'static str {
     let tree = &planned.plan.tree;
     match () {
         () if tree.rows == 0 => "the input has no rows",
+        () if planned.plan.corrected_asks() > 0 => "a run would only take over the corrected rows",
         () if tree.jobs > 0 => "a run would wait for the results of jobs",
         () if tree.quarantined > 0 => "the rest waits for a decision: rescreen resolve",
         () if tree.settled > 0 => "everything is settled",

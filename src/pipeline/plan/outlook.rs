@@ -162,7 +162,8 @@ fn guard(campaign: &Campaign, plan: &Plan) -> Option<Obstacle> {
     if plan.is_settled() {
         return None;
     }
-    let sums = counts(plan.tree.unreadable, plan.tree.asks, plan.tree.rejected);
+    let corrected = plan.corrections.as_ref().map_or(0, |counts| counts.mapped);
+    let sums = counts(plan.tree.unreadable, plan.tree.asks, plan.tree.rejected.saturating_sub(corrected));
     let of_all = guards::unmapped(&sums, &campaign.guards).map(|stop| (plan.tree.rows, stop));
     // An earlier run has read its rows; only their sum counts.
     let early = plan.early_stop.clone().filter(|_| plan.known.is_none());

@@ -74,6 +74,11 @@ impl Plan {
 
     /// Whether a run has nothing left to send or to wait for, also of rows that were read with another mapping.
     pub fn is_settled(&self) -> bool {
-        self.tree.is_settled() && self.money.requests() == 0
+        self.tree.is_settled() && self.money.requests() == 0 && self.corrected_asks() == 0
+    }
+
+    /// The asks that a file of corrections would give another row. Some are sent without a new request, or fail again.
+    pub fn corrected_asks(&self) -> u64 {
+        self.corrections.as_ref().map_or(0, |counts| counts.mapped + counts.failing)
     }
 }

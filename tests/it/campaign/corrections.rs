@@ -208,3 +208,15 @@ async fn a_failed_request_with_a_recorded_charge_is_neither_corrected_nor_sent_a
     let retried = world.retry().await.exits(ExitCode::Failures);
     assert_eq!((again.posts(), retried.posts()), (ran.posts(), ran.posts()));
 }
+
+#[tokio::test]
+async fn a_plan_has_something_left_to_do_for_a_correction_that_costs_nothing() {
+    let csv = format!("{}2,,active\n", book(1..=1));
+    let mut world = World::new().csv(&csv);
+    let ran = world.run().await.exits(ExitCode::Failures).charged(1);
+    let file = edited(&world, &ran, &[("2,,active", "2,P00001 Vexford,active")]);
+    let plan = plan_with(&world, &file);
+    assert_eq!((plan.money.requests(), plan.is_settled(), plan.corrected_asks()), (0, false, 1));
+    run_with(&mut world, &file).await.exits(ExitCode::Complete).charged(1).counts(results(2)).adds_up(true);
+    assert!(plan_with(&world, &file).is_settled());
+}
