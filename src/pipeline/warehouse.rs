@@ -1,7 +1,10 @@
 //! The statements that create tables for the outputs of a check, in a database or engine. The columns are those of the
 //! writers: of the declaration alone, or with what a campaign adds to them.
 
-use super::campaign::{Campaign, result_layout::ResultLayout};
+use super::{
+    campaign::{Campaign, result_layout::ResultLayout},
+    intake::Intake,
+};
 use crate::{
     catalogue::{ColumnSpec, Declaration},
     error::Error,
@@ -40,6 +43,16 @@ pub fn tables_of_campaign(engine: Engine, campaign: &Campaign, check: Option<&st
     }
     let has_ledger = campaign.ledger.exists();
     let recorded = if has_ledger { Reading::open(&campaign.ledger)?.check_uses()? } else { BTreeMap::new() };
+    // The input has the names and types of the carried columns until a run records them.
+    let opened = match has_ledger || campaign.carry.is_empty() {
+        true => None,
+        false => match Intake::open(campaign, &[]) {
+            Ok(intake) => Some(Campaign { carry: intake.carry().to_vec(), ..campaign.clone() }),
+            Err(error) if campaign.carries_all => return Err(error),
+            Err(_) => None,
+        },
+    };
+    let campaign = opened.as_ref().unwrap_or(campaign);
     let tables = |one: &CheckUse| {
         let layout = match recorded.values().find(|row| row.name == one.name()) {
             Some(row) => ResultLayout::of(row)?,

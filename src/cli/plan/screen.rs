@@ -37,8 +37,7 @@ pub fn lines(planned: &Planned<'_>, columns: usize) -> Vec<String> {
     let before = [tree(planned), rejected(planned, columns)].map(fitted);
     let ending = [fitted(end(planned)), planned.next.lines(planned.can_save, columns)].concat();
     let corrections = corrected_rows(planned);
-    let after =
-        [fitted(corrections), fitted(money(planned)), fitted(time(planned)), fitted(remarks(planned)), ending];
+    let after = [fitted(corrections), fitted(money(planned)), fitted(time(planned)), fitted(remarks(planned)), ending];
     let others: usize = before.iter().chain(&after).filter(|one| !one.is_empty()).map(|one| one.len() + 1).sum();
     // The first lines of the screen, and the empty line before this section.
     let heading = 1 + usize::from(planned.campaign.file.is_some());

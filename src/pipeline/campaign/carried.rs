@@ -1,12 +1,20 @@
 //! The input columns that are copied into the results, and the names and types that they get there.
 
-use crate::{catalogue::Declaration, error::Error, model::value_kind::ValueKind};
+use crate::{
+    catalogue::Declaration,
+    error::Error,
+    model::{row::folded, value_kind::ValueKind},
+    sink::column_name,
+};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
     ser::SerializeMap,
 };
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt,
+};
 
 /// An input column to copy into the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +26,15 @@ pub struct Carried {
     pub kind: Option<ValueKind>,
 }
 
+/// Stands for every column of the input.
+const ALL: &str = "*";
+
 impl Carried {
+    /// Whether it stands for every column of the input, whose names are not known yet.
+    pub fn is_all(&self) -> bool {
+        self.column == ALL && self.name.is_none()
+    }
+
     /// A column under its own name.
     pub fn plain(column: impl Into<String>) -> Carried {
         Carried { column: column.into(), name: None, kind: None }
@@ -138,11 +154,11 @@ impl<'de> Visitor<'de> for ListVisitor {
     type Value = Vec<Carried>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("columns such as `[\"branch\"]`, or names and columns such as `{ dob = \"Date of Birth\" }`")
+        f.write_str("columns such as `[\"branch\"]`, `\"*\"` for all, or names and columns such as `{ dob = \"Date of Birth\" }`")
     }
 
     fn visit_str<E: serde::de::Error>(self, column: &str) -> Result<Vec<Carried>, E> {
-        if self.nested {
+        if self.nested || column == ALL {
             Ok(vec![Carried::plain(column)])
         } else {
             Err(E::invalid_type(serde::de::Unexpected::Other("a text"), &self))
@@ -170,6 +186,29 @@ impl<'de> Visitor<'de> for ListVisitor {
 pub fn expected_names<T>(declaration: &Declaration, used: &BTreeMap<String, T>) -> Vec<String> {
     let used = declaration.expectations().filter(|(_, expect)| used.contains_key(&expect.name));
     used.map(|(_, expect)| expect.name.clone()).collect()
+}
+
+/// The columns that a list stands for, once the columns of the input are known. A column that the list names has the name
+/// that it gets there. Another one gets a name of its own if the results have a column of its name already, or two columns
+/// have the same name; `own` are the columns of the results.
+pub fn expanded(carry: &[Carried], columns: &[String], own: &HashSet<String>) -> Vec<Carried> {
+    let is_named = |column: &String| carry.iter().any(|one| !one.is_all() && folded(&one.column) == folded(column));
+    let named = carry.iter().filter(|one| !one.is_all()).map(|one| column_name(one.name()));
+    let mut taken: HashSet<String> = own.iter().cloned().chain(named).collect();
+    let mut expanded = Vec::new();
+    for one in carry {
+        if !one.is_all() {
+            expanded.push(one.clone());
+            continue;
+        }
+        for column in columns.iter().filter(|column| !is_named(column)) {
+            let numbered = (2_u64..).map(|number| format!("input_{column}_{number}"));
+            let mut names = [column.clone(), format!("input_{column}")].into_iter().chain(numbered);
+            let name = names.find(|name| taken.insert(column_name(name))).unwrap_or_default();
+            expanded.push(Carried { name: Some(name).filter(|name| name != column), ..Carried::plain(column) });
+        }
+    }
+    expanded
 }
 
 /// Refuses an empty name.
@@ -201,6 +240,17 @@ mod tests {
 
     fn renamed(name: &str, column: &str) -> Carried {
         Carried { column: column.to_owned(), name: Some(name.to_owned()), kind: None }
+    }
+
+    #[test]
+    fn a_star_stands_for_every_column_and_no_two_get_the_same_name() {
+        let carry = read("carry = [{ dob = \"Date of Birth\" }, \"*\"]").unwrap();
+        let columns = ["no", "Status", "status", "date of birth", "verdict", "*"].map(str::to_owned);
+        let own = HashSet::from(["verdict".to_owned()]);
+        let names: Vec<String> = expanded(&carry, &columns, &own).iter().map(|one| column_name(one.name())).collect();
+        assert_eq!(names, ["dob", "no", "status", "input_status", "input_verdict", "_"]);
+        assert!(read("carry = \"*\"").unwrap()[0].is_all() && Carried::from("*").is_all());
+        assert_eq!(expanded(&[Carried::plain("no")], &columns, &own), [Carried::plain("no")]);
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl CheckTable {
 #[merge(strategy = flags::over)]
 #[serde(deny_unknown_fields, default)]
 pub struct OutputTable {
-    /// Input columns to copy into the results, comma-separated; NAME=COLUMN gives one another name
+    /// Input columns to copy into the results, comma-separated; NAME=COLUMN gives one another name; `*` is all
     #[arg(long, value_name = "COLUMNS|NAME=COLUMN", value_delimiter = ',', help_heading = flags::OUTPUT)]
     #[merge(strategy = flags::list_over)]
     #[serde(deserialize_with = "carried::list")]

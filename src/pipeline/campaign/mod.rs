@@ -73,6 +73,8 @@ pub struct Campaign {
     /// The column that fills `subject`.
     pub id: Option<String>,
     pub carry: Vec<Carried>,
+    /// The results carry every column, so an input may lack one that another has.
+    pub carries_all: bool,
     pub service: Service,
     pub allowance: Allowance,
     /// The known prices, by catalogue name.
@@ -151,6 +153,7 @@ impl Campaign {
             source_options: input::source_options(&file)?,
             expect_rows: file.input.expect_rows,
             id: file.input.id.clone(),
+            carries_all: file.output.carry.iter().any(Carried::is_all),
             carry: file.output.carry.clone(),
             service: Service::new(&file, base)?,
             allowance: Allowance {
@@ -367,13 +370,8 @@ fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse
             let fits = is_identifier(name, '-').and_then(|()| check_file_name(name));
             fits.map_err(|fault| Error::Config(format!("[[check]] name `{name}`: {fault}")))?;
         }
-        Ok(CheckUse {
-            check: table.check.clone(),
-            name: table.name.clone(),
-            when: table.when.clone(),
-            fields: table.fields.clone(),
-            expect: table.expect.clone(),
-        })
+        let CheckTable { check, name, when, fields, expect } = table.clone();
+        Ok(CheckUse { check, name, when, fields, expect })
     };
     file.checks.iter().map(check_use).collect()
 }

@@ -137,6 +137,7 @@ pub fn campaign_of(
         expect_rows: None,
         id: None,
         carry: carried(&checks)?,
+        carries_all: false,
         allowance: Allowance { limit: settings.max_credits, keep_balance: settings.keep_balance },
         prices: settings.prices.clone(),
         guards: no_guards(),

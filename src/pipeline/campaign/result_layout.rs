@@ -14,6 +14,7 @@ use crate::{
     sink::{self, AnswerOutput, Kind, OutputFormat, ResultForm, Schema},
 };
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// The layout of a check's results, fixed at its first use and recorded in the ledger. A ledger of an older release
 /// records more about each column, which is ignored here.
@@ -97,8 +98,12 @@ impl ResultLayout {
     /// # Errors
     /// Two columns have the same name.
     pub fn schema(&self) -> Result<Schema, Error> {
-        let carry: Vec<(String, Kind)> =
-            self.carry.iter().map(|one| (one.name().to_owned(), kind_of(one.kind()))).collect();
+        let carry: Vec<(String, Kind)> = self
+            .carry
+            .iter()
+            .filter(|one| !one.is_all())
+            .map(|one| (one.name().to_owned(), kind_of(one.kind())))
+            .collect();
         Ok(sink::results_schema(&carry, &self.columns_of(&AnswerSpec::default()), &self.expects, self.form())?)
     }
 
@@ -221,18 +226,36 @@ fn kind_of(kind: ValueKind) -> Kind {
     }
 }
 
-/// Gives the carried columns of a campaign the types that the ledger records.
+/// Gives the carried columns of a campaign the types that the ledger records. All columns are those that the first run
+/// found.
 ///
 /// # Errors
 /// The ledger cannot be read.
-pub fn with_recorded_types(mut carry: Vec<Carried>, ledger: &Reading) -> Result<Vec<Carried>, Error> {
+pub fn as_recorded(mut carry: Vec<Carried>, ledger: &Reading) -> Result<Vec<Carried>, Error> {
     let Some(row) = ledger.check_uses()?.into_values().next() else { return Ok(carry) };
-    for (one, known) in carry.iter_mut().zip(ResultLayout::of(&row)?.carry) {
+    let recorded = ResultLayout::of(&row)?.carry;
+    if carry.iter().any(Carried::is_all) && !recorded.is_empty() {
+        return Ok(recorded);
+    }
+    for (one, known) in carry.iter_mut().zip(recorded) {
         if one.agrees(&known) {
             one.kind = Some(known.kind());
         }
     }
     Ok(carry)
+}
+
+/// The names of the columns that the results have without carried ones.
+///
+/// # Errors
+/// A check is not in the catalogue.
+pub fn own_columns(campaign: &Campaign) -> Result<HashSet<String>, Error> {
+    let mut names = HashSet::new();
+    for one in &campaign.uses {
+        let layout = ResultLayout { carry: Vec::new(), ..ResultLayout::new(campaign, one)? };
+        names.extend(layout.schema()?.columns.into_iter().map(|column| column.name));
+    }
+    Ok(names)
 }
 
 /// The checks of a campaign as the ledger records them.

@@ -49,7 +49,8 @@ pub fn merged(row: &Value, format: Format, columns: &[String], cells: &[(String,
         }
         if format == Format::Csv && !known.contains(column) {
             // A row with too many cells has them in columns that the input does not have.
-            if !cell.is_empty() && !(is_same && changed.is_empty()) {
+            let is_edited = !is_same || !changed.is_empty();
+            if !cell.is_empty() && is_edited {
                 return Merged::Unclear(format!("`{column}` is not a column of its input; empty the cell"));
             }
         } else if !is_same {

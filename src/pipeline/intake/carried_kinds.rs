@@ -76,8 +76,10 @@ pub fn seen_values(reader: &SourceReader, first: Option<&Split>, column: &str) -
         seen.add_kind(kinds[at].1);
         return seen;
     }
-    if reader.layout().2.is_some() {
-        seen.add_kind(ValueKind::Text);
+    if let Some(header) = reader.layout().2 {
+        if find_column(header.iter().map(String::as_str), column).is_some() {
+            seen.add_kind(ValueKind::Text);
+        }
         return seen;
     }
     for record in first.iter().flat_map(|split| &split.records) {

@@ -5,6 +5,7 @@
 pub mod body_receiver;
 pub mod carried_kinds;
 pub mod changed;
+mod columns;
 pub mod distinct;
 pub mod ingest;
 pub mod layout;
@@ -17,19 +18,20 @@ pub mod values;
 use layout::remembered;
 pub use layout::{SourceLayout, layout_of};
 
-use super::campaign::{Campaign, carried::Carried};
+use super::campaign::{
+    Campaign,
+    carried::{Carried, expanded},
+    result_layout::own_columns,
+};
 use crate::{
     error::Error,
     ledger::{IngestedRow, SourceView},
-    mapping::{Bound, FieldFeed, Mapped, Mapping, ShownColumns, UnmappedColumns, both},
-    model::{
-        Checkpoint, Clock, Note, Record,
-        row::{find_column, find_two_columns},
-        value_kind::SeenValues,
-    },
+    mapping::{Bound, FieldFeed, Mapped, Mapping, UnmappedColumns},
+    model::{Checkpoint, Clock, Note, Record, value_kind::SeenValues},
     source::{Format, Origin, RowShapes, SourceError, SourceOptions, SourceReader, Split},
 };
 use carried_kinds::{CarriedKinds, seen_values};
+use columns::{check_columns, columns_of, first_keys};
 use distinct::Digests;
 use std::{collections::VecDeque, sync::Arc};
 use subject::subject;
@@ -52,6 +54,7 @@ pub struct Intake {
     mapping: Arc<Mapping>,
     id: Option<String>,
     carry: Vec<Carried>,
+    carries_all: bool,
     carried: Arc<CarriedKinds>,
     pub clock: Clock,
     /// What the user specified about the inputs.
@@ -95,6 +98,7 @@ impl Intake {
             mapping: Arc::new(campaign.mapping()?),
             id: campaign.id.clone(),
             carry: campaign.carry.clone(),
+            carries_all: campaign.carries_all,
             carried: Arc::default(),
             clock: campaign.clock,
             given: campaign.source_options.clone(),
@@ -128,6 +132,9 @@ impl Intake {
                 }
                 Err(error) => return Err(error.into()),
             }
+        }
+        if intake.carry.iter().any(Carried::is_all) {
+            intake.carry = expanded(&intake.carry, &intake.columns(), &own_columns(campaign)?);
         }
         intake.settle_kinds(campaign);
         Ok(intake)
@@ -174,7 +181,8 @@ impl Intake {
                 Format::Csv => self.mapping.shown(columns),
                 Format::Jsonl => self.mapping.shown_nested(columns),
             };
-            self.check_columns(columns, &shown).map_err(|error| self.named(&name, error))?;
+            let carry = if self.carries_all { &[] } else { self.carry.as_slice() };
+            check_columns((self.id.as_deref(), carry), columns, &shown).map_err(|error| self.named(&name, error))?;
         }
         let bound = match (&columns, format) {
             (None, _) => None,
@@ -192,44 +200,14 @@ impl Intake {
         if self.is_one { error } else { Error::Config(format!("{name}: {error}")) }
     }
 
-    /// Checks that the id and carried columns are columns of the header, or keys of the first object.
-    fn check_columns(&self, header: &[String], shown: &ShownColumns<'_>) -> Result<(), Error> {
-        let names = || header.iter().map(String::as_str);
-        for (flag, column) in
-            self.id.iter().map(|id| ("--id", id)).chain(self.carry.iter().map(|one| ("--carry", &one.column)))
-        {
-            if let Some([first, second]) = find_two_columns(names(), column) {
-                let columns = both(first, second);
-                return Err(Error::Config(format!(
-                    "{flag}: expected one column called `{column}`, found {columns}; rename one of them, or write one exactly"
-                )));
-            }
-            if find_column(names(), column).is_none() {
-                let hint = shown.doubt().unwrap_or_else(|| shown.hint(column));
-                return Err(Error::Config(format!("{flag}: the input has no column `{column}`{hint}")));
-            }
-        }
-        Ok(())
-    }
-
     /// The column, template or constant that fills each field, for the first input.
     pub fn feeds(&self) -> Vec<FieldFeed> {
         self.opened.iter().find_map(|source| source.bound.as_ref()).map(|bound| bound.feeds()).unwrap_or_default()
     }
 
-    /// The columns of all inputs: their headers, and the keys of the first row of JSON.
+    /// The columns of all inputs: their headers, or the keys of the first rows of JSON.
     pub fn columns(&self) -> Vec<String> {
-        let mut columns: Vec<String> = Vec::new();
-        for source in &self.opened {
-            let header = source.reader.layout().2.map(<[String]>::to_vec);
-            let names = header.or_else(|| source.first.as_ref().and_then(first_keys)).unwrap_or_default();
-            for name in names {
-                if !columns.contains(&name) {
-                    columns.push(name);
-                }
-            }
-        }
-        columns
+        columns_of(self.opened.iter().map(|source| (&source.reader, source.first.as_ref())))
     }
 
     /// The columns of the first input that have the name of an optional field and are not mapped.
@@ -384,13 +362,6 @@ impl Opened {
         };
         SourceLayout::new(format, delimiter, columns, given).to_text().map(Some)
     }
-}
-
-fn first_keys(split: &Split) -> Option<Vec<String>> {
-    split.records.iter().find_map(|record| match record {
-        Record::Row(row) => Some(row.to_json().into_iter().map(|(key, _)| key).collect()),
-        Record::Damaged { .. } => None,
-    })
 }
 
 fn ingested_row(position: &crate::model::Position, subject: Option<String>, input: serde_json::Value) -> IngestedRow {

@@ -23,7 +23,7 @@ use super::{
         Campaign,
         out_folder::{refuse_inputs_inside, refuse_other_writers},
         remains::{refuse_lost_ledger, refuse_older},
-        result_layout::{agreed_uses, check_layouts, with_recorded_types},
+        result_layout::{agreed_uses, as_recorded, check_layouts},
         rules::compile_rules,
     },
     corrections::{Correcting, CorrectionCounts, decide, file},
@@ -68,6 +68,11 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
     }
     let open = if campaign.accept_older_ledger { Reading::open_older } else { Reading::open };
     let reading = Reading::if_any(open(&campaign.ledger))?;
+    let carry = match &reading {
+        Some(reading) => as_recorded(campaign.carry.clone(), reading)?,
+        None => campaign.carry.clone(),
+    };
+    let recorded = &Campaign { carry, ..campaign.clone() };
     let known = match &reading {
         None => {
             refuse_lost_ledger(campaign)?;
@@ -80,16 +85,11 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
             }
             reading.agrees(&identity)?;
             refuse_older(campaign, reading)?;
-            reading.agrees_on_checks(&agreed_uses(campaign, reading)?)?;
+            reading.agrees_on_checks(&agreed_uses(recorded, reading)?)?;
             reading.sources()?
         }
     };
     let sums = reading.as_ref().map(Reading::sums).transpose()?;
-    let carry = match &reading {
-        Some(reading) => with_recorded_types(campaign.carry.clone(), reading)?,
-        None => campaign.carry.clone(),
-    };
-    let recorded = &Campaign { carry, ..campaign.clone() };
     let changed = change(recorded, &known, reading.as_ref())?;
     let is_afresh = matches!(changed, Some(Change::ReadAfresh));
     let mut campaign = if is_afresh { campaign } else { recorded };

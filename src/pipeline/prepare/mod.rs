@@ -11,7 +11,7 @@ use super::{
         out_folder::{claim, refuse_inputs_inside},
         recorded,
         remains::{refuse_lost_ledger, refuse_older, set_aside, set_aside_unknown, set_aside_unsent},
-        result_layout::{agreed_uses, check_layouts, with_recorded_types},
+        result_layout::{agreed_uses, as_recorded, check_layouts},
         rules::compile_rules,
     },
     corrections::{Correcting, Corrections, correct},
@@ -104,7 +104,7 @@ impl Prepared {
         let existing = if fresh { None } else { Some(open(&campaign.ledger)?) };
         let declared = campaign.carry.clone();
         if let Some(reading) = &reading {
-            campaign.carry = with_recorded_types(campaign.carry, reading)?;
+            campaign.carry = as_recorded(campaign.carry, reading)?;
         }
         drop(reading);
         let campaign = Arc::new(campaign);

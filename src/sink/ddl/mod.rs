@@ -55,15 +55,15 @@ impl Engine {
         }
     }
 
-    /// A name, in quotes where one of the engines reserves the word. Snowflake folds names without quotes to upper case,
+    /// A name, in quotes where one of the engines reserves the word, or where its letters need them. Snowflake folds names without quotes to upper case,
     /// so a quoted name is in upper case there, and a load by name finds every column in the same way.
     fn name(self, name: &str) -> String {
-        if !words::is_reserved(name) {
+        if !words::is_reserved(name) && name.is_ascii() {
             return name.to_owned();
         }
         match self {
             Engine::Duckdb | Engine::Postgres => format!("\"{name}\""),
-            Engine::Snowflake => format!("\"{}\"", name.to_ascii_uppercase()),
+            Engine::Snowflake => format!("\"{}\"", name.to_uppercase()),
             Engine::Bigquery | Engine::Spark => format!("`{name}`"),
         }
     }

@@ -144,3 +144,33 @@ async fn a_column_of_csv_is_text_unless_the_campaign_names_a_type() {
     let ran = plain.run().await.exits(ExitCode::Complete);
     assert_eq!(ran.result_of(1)["no"], json!("1"));
 }
+
+#[tokio::test]
+async fn a_star_carries_every_column_of_the_first_run_and_of_each_input() {
+    let csv = "no,name,имя,verdict,Order\n1,Ann,Анна,x,7\n2,Bob,Боб,,8\n";
+    let world = World::new().csv(csv).campaign(|file| {
+        file.output.carry = vec![Carried::plain("*")];
+        file.input.paths.push("more.jsonl".into());
+    });
+    world.write("more.jsonl", "{\"no\": 3, \"name\": \"Cee\"}\n{\"no\": 4, \"name\": \"Dee\", \"vip\": true}\n");
+    let mut world = world;
+    let ran = world.run().await.exits(ExitCode::Complete).charged(4).adds_up(true);
+    let schema = &ran.manifest().datasets[0].schema;
+    let from = schema.iter().position(|column| column.name == "finding").unwrap() + 1;
+    let names: Vec<&str> = schema[from..from + 6].iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["no", "name", "имя", "input_verdict", "order_", "vip"]);
+    let kinds: Vec<Kind> = schema[from..from + 6].iter().map(|column| column.kind).collect();
+    assert_eq!(kinds[5], Kind::Boolean, "{kinds:?}");
+    let line = ran.results().iter().find(|line| line["subject"] == "1").unwrap();
+    assert_eq!((text(line, "имя"), text(line, "input_verdict"), text(line, "order_")), ("Анна", "x", "7"));
+    assert!(line["vip"].is_null());
+    let dee = ran.results().iter().find(|line| line["subject"] == "4").unwrap();
+    assert!(dee["vip"] == true && dee["имя"].is_null(), "{dee:?}");
+
+    // Another row brings a key that the first run did not see.
+    let text = fs::read_to_string(world.path("more.jsonl")).unwrap();
+    world.write("more.jsonl", &(text + "{\"no\": 5, \"name\": \"Eve\", \"new\": 1}\n"));
+    plan(&Campaign::new(world.file.clone(), &world.path("")).unwrap(), &PlanOptions::default()).unwrap();
+    let ran = world.run().await.exits(ExitCode::Complete).charged(5).adds_up(true);
+    assert!(!ran.manifest().datasets[0].schema.iter().any(|column| column.name == "new"));
+}

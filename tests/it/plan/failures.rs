@@ -26,7 +26,7 @@ fn the_rows_that_fail_are_written_with_their_columns_and_reasons() {
     assert_eq!(
         fs::read_to_string(workspace.path().join("failed.csv")).unwrap(),
         format!(
-            "no,name,status,column_4,_source,_row_number,_line,_code,_message\n\
+            "\u{feff}no,name,status,column_4,_source,_row_number,_line,_code,_message\n\
              41,,active,,book.csv,41,42,{missing}\n\
              42,,,,book.csv,42,43,ragged_row,\"expected 3 columns, found 1\"\n\
              '=43,,'+27 82 555 0199,,book.csv,43,44,{missing}\n\
@@ -87,7 +87,7 @@ fn a_row_that_fails_in_two_checks_is_written_for_each_and_secrets_are_not() {
     said.shows("all 5 are in failed.csv");
     let text = fs::read_to_string(workspace.path().join("failed.csv")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "no,name,more,late,_raw,_source,_row_number,_line,_code,_message");
+    assert_eq!(lines[0], "\u{feff}no,name,more,late,_raw,_source,_row_number,_line,_code,_message");
     assert!(
         lines[1].starts_with("1,,\"{\"\"a\"\":[1]}\",,,book.jsonl,1,1,missing_value,\"aml-screening: field"),
         "{text}"

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 /// Flags that `--save` does not write, because they are not settings of a campaign. `--sheet` and `--header-row` are
 /// settings, but they contradict the others in this test.
-const NO_SETTINGS: [&str; 13] = [
+const NO_SETTINGS: [&str; 14] = [
+    "--change-ids",
     "--show",
     "--failures",
     "--save",
