@@ -32,6 +32,9 @@ pub struct ExportArgs {
     /// Format: parquet, jsonl, csv or xlsx [default: by the ending of --to, else that of the campaign]
     #[arg(long, value_name = "FORMAT")]
     format: Option<ExportFormat>,
+    /// Begin CSV with a byte order mark, so that Excel reads letters such as é and имя
+    #[arg(long)]
+    excel: bool,
     /// One file for each dataset, not parts
     #[arg(long)]
     single: bool,
@@ -39,7 +42,7 @@ pub struct ExportArgs {
     #[arg(long)]
     wide: bool,
     /// Only the replies that could not be read as answers, byte for byte, and a list of them
-    #[arg(long, conflicts_with_all = ["format", "single", "wide", "verdict", "check", "changed_since"])]
+    #[arg(long, conflicts_with_all = ["format", "excel", "single", "wide", "verdict", "check", "changed_since"])]
     unreadable: bool,
     /// Only results with these verdicts, such as review,adverse; with --wide, rows with such a result
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',', value_parser = pipeline::verdict_of)]
@@ -80,6 +83,7 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
             to: &args.to,
             config: args.config.as_deref(),
             format: args.format,
+            excel: args.excel,
             single: args.single,
             wide: args.wide,
             unread: args.unreadable,
@@ -101,19 +105,28 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
     Ok(ExitCode::Complete)
 }
 
-/// The results and the pending asks of the campaign.
-fn sums(exported: &Exported) -> (u64, u64) {
-    let sum = |count: fn(&rescreen::sink::CheckTotals) -> u64| exported.totals.iter().map(count).sum();
-    (sum(|totals| totals.results), sum(|totals| totals.pending))
+/// The results, failures, pending and skipped asks of the campaign.
+fn sums(exported: &Exported) -> [u64; 4] {
+    let sum = |count: fn(&rescreen::sink::CheckTotals) -> u64| exported.totals.iter().map(count).sum::<u64>();
+    let failures = sum(|totals| totals.failures) + exported.unreadable_rows;
+    [sum(|totals| totals.results), failures, sum(|totals| totals.pending), sum(|totals| totals.skipped)]
 }
 
 /// What is said about an export.
 fn lines(exported: &Exported, to: &Path) -> Vec<String> {
-    let (results, pending) = sums(exported);
-    let mut lines = vec![format!("{}, {} pending", counted(results, "result", "results"), grouped(pending))];
-    if let Some(limits) = &exported.limits {
-        lines.push(format!("only {limits}: {}", grouped(exported.rows)));
-    }
+    let [results, failures, pending, skipped] = sums(exported);
+    let mut lines = vec![format!(
+        "the campaign has {}, {}, {} pending, {} skipped",
+        counted(results, "result", "results"),
+        counted(failures, "failure", "failures"),
+        grouped(pending),
+        grouped(skipped)
+    )];
+    let rows = counted(exported.rows, "row", "rows");
+    lines.push(match &exported.limits {
+        Some(limits) => format!("{rows} exported, only {limits}"),
+        None => format!("{rows} exported"),
+    });
     lines.extend(exported.mode.warning());
     for sheets in &exported.continued {
         lines.push(format!("one sheet is too short, so the table continues: {}", sheets.join(", ")));
@@ -145,7 +158,7 @@ fn unread_lines(exported: &Exported, to: &Path) -> Vec<String> {
 }
 
 fn fields(exported: &Exported, to: &Path) -> Value {
-    let (results, pending) = sums(exported);
+    let [results, failures, pending, skipped] = sums(exported);
     let is_folder = to.is_dir();
     let files: Vec<Value> = exported
         .files
@@ -166,7 +179,9 @@ fn fields(exported: &Exported, to: &Path) -> Value {
         "mode": exported.mode,
         "folder": to.display().to_string(),
         "results": results,
+        "failures": failures,
         "pending": pending,
+        "skipped": skipped,
         "file_format": exported.format.as_str(),
         "rows": exported.rows,
         "files": files,

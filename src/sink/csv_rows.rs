@@ -1,7 +1,7 @@
 //! Rows as CSV (RFC 4180, UTF-8, a header first): nulls are empty, and text that a spreadsheet program would take for a
 //! formula gets an apostrophe. Numbers and dates are written as they are.
 
-use super::{Schema, TableCell, harmless};
+use super::{BYTE_ORDER_MARK, Schema, TableCell, harmless};
 use csv::{Terminator, Writer, WriterBuilder};
 use std::io::{self, Write};
 
@@ -12,7 +12,10 @@ pub(super) struct CsvRows<W: Write> {
 }
 
 impl<W: Write> CsvRows<W> {
-    pub(super) fn new(out: W, schema: &Schema) -> io::Result<CsvRows<W>> {
+    pub(super) fn new(mut out: W, schema: &Schema, for_excel: bool) -> io::Result<CsvRows<W>> {
+        if for_excel {
+            out.write_all(BYTE_ORDER_MARK)?;
+        }
         let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(out);
         for column in &schema.columns {
             out.write_field(harmless(&column.name).as_bytes())?;
@@ -64,7 +67,7 @@ mod tests {
             nullable: true,
         };
         let schema = Schema { columns: kinds.into_iter().enumerate().map(column).collect() };
-        let mut rows = CsvRows::new(Vec::new(), &schema).unwrap();
+        let mut rows = CsvRows::new(Vec::new(), &schema, false).unwrap();
         for text in ["=1+1", "+1", "-1+1", "@x", "\tx", "\rx", "a,\"b\"\nc", "0001015009087"] {
             let mut cells = vec![TableCell::text(text)];
             cells.extend(std::iter::repeat_n(TableCell::Null, 5));

@@ -12,6 +12,9 @@ pub enum FileFormat {
     Jsonl,
     /// RFC 4180, UTF-8. Only an export writes it, because it has no types.
     Csv,
+    /// The same with a byte order mark, by which Excel recognises UTF-8.
+    #[serde(rename = "csv", skip_deserializing)]
+    ExcelCsv,
 }
 
 impl FileFormat {
@@ -20,7 +23,7 @@ impl FileFormat {
         match self {
             FileFormat::Parquet => "parquet",
             FileFormat::Jsonl => "jsonl",
-            FileFormat::Csv => "csv",
+            FileFormat::Csv | FileFormat::ExcelCsv => "csv",
         }
     }
 

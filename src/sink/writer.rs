@@ -43,12 +43,16 @@ impl TableWriter {
         }
         let file = NewFile::create_new(path)?;
         let failed = |fault| SinkError::Storage { path: path.to_owned(), step: "writing", fault };
-        let format = match format.into() {
+        let format = format.into();
+        let for_excel = format == FileFormat::ExcelCsv;
+        let format = match format {
             FileFormat::Parquet => RowWriter::Parquet(Box::new(
                 ParquetRows::new(file, schema).map_err(|fault| SinkError::Parquet { path: path.to_owned(), fault })?,
             )),
             FileFormat::Jsonl => RowWriter::Jsonl(Box::new(JsonlRows::new(file, schema))),
-            FileFormat::Csv => RowWriter::Csv(Box::new(CsvRows::new(file, schema).map_err(failed)?)),
+            FileFormat::Csv | FileFormat::ExcelCsv => {
+                RowWriter::Csv(Box::new(CsvRows::new(file, schema, for_excel).map_err(failed)?))
+            }
         };
         Ok(TableWriter { path: path.to_owned(), schema: schema.clone(), rows: 0, format })
     }

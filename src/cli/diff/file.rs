@@ -2,8 +2,11 @@
 
 use rescreen::{
     Error, files,
-    pipeline::compare::{AskInRound, ComparedAsk, Outcome},
-    sink::{Column, Kind, OutputFormat, Schema, TableCell, TableWriter},
+    pipeline::{
+        ExportFormat,
+        compare::{AskInRound, ComparedAsk, Outcome},
+    },
+    sink::{Column, FileFormat, Kind, Schema, TableCell, TableWriter, Workbook},
 };
 use std::path::Path;
 
@@ -29,11 +32,19 @@ const COLUMNS: [(&str, Kind, bool); 17] = [
 ];
 
 /// The file being written. It appears under its name when it is complete.
-pub struct ChangeFile(TableWriter);
+pub enum ChangeFile {
+    Table(TableWriter),
+    /// A workbook with one sheet, and its rows so far.
+    Book {
+        workbook: Box<Workbook>,
+        sheet: usize,
+        rows: u64,
+    },
+}
 
 impl ChangeFile {
     /// Begins the file. An existing file is not replaced.
-    pub fn create(path: &Path, format: Option<OutputFormat>) -> Result<ChangeFile, Error> {
+    pub fn create(path: &Path, format: Option<ExportFormat>) -> Result<ChangeFile, Error> {
         let shown = path.display();
         let folder = files::folder_of(path).to_owned();
         let refused = match () {
@@ -45,32 +56,45 @@ impl ChangeFile {
                 format!("expected a file in an existing folder, found no folder {}", folder.display())
             }
             () => match format.or_else(|| by_extension(path)) {
-                Some(format) => return Ok(ChangeFile(TableWriter::create(path, format, &schema())?)),
-                None => {
-                    "expected a name that ends in .parquet or .jsonl, or --format; for a workbook with the changed \
-                         rows of the new round, use rescreen export NEW --changed-since OLD --to FILE.xlsx, or --to \
-                         FILE.csv --wide"
-                        .to_owned()
+                Some(ExportFormat::Files(format)) => {
+                    return Ok(ChangeFile::Table(TableWriter::create(path, format, &schema())?));
                 }
+                Some(ExportFormat::Xlsx) => {
+                    let mut workbook = Box::new(Workbook::create(path, &[])?);
+                    let sheet = workbook.add_table("changes", &schema().columns)?;
+                    return Ok(ChangeFile::Book { workbook, sheet, rows: 0 });
+                }
+                None => "expected a name that ends in .parquet, .jsonl, .csv or .xlsx, or --format".to_owned(),
             },
         };
         Err(Error::Config(format!("--to {shown}: {refused}")))
     }
 
     pub fn add(&mut self, ask: &ComparedAsk<'_>) -> Result<(), Error> {
-        Ok(self.0.write_row(cells(ask))?)
+        match self {
+            ChangeFile::Table(table) => table.write_row(cells(ask))?,
+            ChangeFile::Book { workbook, sheet, rows } => {
+                workbook.write_row(*sheet, &cells(ask))?;
+                *rows += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Publishes the file, and returns the number of its rows.
     pub fn finish(self) -> Result<u64, Error> {
-        Ok(self.0.finish()?.rows)
+        match self {
+            ChangeFile::Table(table) => Ok(table.finish()?.rows),
+            ChangeFile::Book { workbook, rows, .. } => workbook.finish().map(|_| rows).map_err(Error::from),
+        }
     }
 }
 
-/// The format that the ending of a name stands for. A name without an ending is JSON Lines.
-fn by_extension(path: &Path) -> Option<OutputFormat> {
+/// The format that the ending of a name stands for.
+fn by_extension(path: &Path) -> Option<ExportFormat> {
     match path.extension().and_then(|extension| extension.to_str()) {
-        None | Some("ndjson") => Some(OutputFormat::Jsonl),
+        None => None,
+        Some("ndjson") => Some(ExportFormat::Files(FileFormat::Jsonl)),
         Some(extension) => extension.parse().ok(),
     }
 }

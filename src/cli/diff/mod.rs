@@ -11,10 +11,10 @@ use rescreen::{
     Error,
     model::{ExitCode, nearest::hint},
     pipeline::{
+        ExportFormat,
         compare::{AskInRound, Change, CompareOptions, ComparedAsk, Outcome, compare, differences},
         wording::counted,
     },
-    sink::OutputFormat,
 };
 use std::path::PathBuf;
 
@@ -39,9 +39,9 @@ pub struct DiffArgs {
     /// Write one row for each subject and check into a new file: all but the unchanged ones
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Format of the file: parquet or jsonl [default: by the ending of its name]
+    /// Format of the file: parquet, jsonl, csv or xlsx [default: by the ending of its name]
     #[arg(long, value_name = "FORMAT", requires = "to")]
-    format: Option<OutputFormat>,
+    format: Option<ExportFormat>,
     /// Write unchanged subjects into the file too
     #[arg(long, requires = "to")]
     all: bool,

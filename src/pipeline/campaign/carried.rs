@@ -3,14 +3,18 @@
 use crate::{
     catalogue::Declaration,
     error::Error,
-    model::{row::folded, value_kind::ValueKind},
-    sink::column_name,
+    model::{
+        row::{find_column, folded},
+        value_kind::{TypedValue, ValueKind},
+    },
+    sink::{TableCell, column_name},
 };
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
     ser::SerializeMap,
 };
+use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashSet},
     fmt,
@@ -49,6 +53,23 @@ impl Carried {
     pub fn agrees(&self, recorded: &Carried) -> bool {
         let is_same_type = self.kind.is_none_or(|kind| kind == recorded.kind());
         self.column == recorded.column && self.name() == recorded.name() && is_same_type
+    }
+
+    /// Its value in a row, in its type; in a column of text, lists and objects are JSON. What means null, and a secret, has
+    /// no type.
+    pub fn cell(&self, row: &Value) -> TableCell {
+        let column = self.column.as_str();
+        let found = row.as_object().and_then(|map| {
+            let by_other_spelling = || map.values().nth(find_column(map.keys().map(String::as_str), column)?);
+            map.get(column).or_else(by_other_spelling)
+        });
+        match found.filter(|value| !value.is_null()).and_then(|value| self.kind().read(value)) {
+            None => TableCell::Null,
+            Some(TypedValue::Text(text)) => TableCell::Text(text),
+            Some(TypedValue::Integer(number)) => TableCell::Integer(number),
+            Some(TypedValue::Number(number)) => TableCell::Number(number),
+            Some(TypedValue::Boolean(truth)) => TableCell::Boolean(truth),
+        }
     }
 
     /// The name from which the name in the results is made.

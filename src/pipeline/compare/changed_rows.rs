@@ -1,32 +1,41 @@
-//! The rows of the new round that changed, as a set of their ids: for an export of these rows only.
+//! The rows of the new round that changed, by their ids: for an export of these rows only.
 
 use super::{
+    change::{Change, Outcome},
     comparison::{CompareOptions, compare},
     round::digest_of,
 };
 use crate::error::Error;
-use std::{collections::HashSet, path::Path};
+use std::{collections::HashMap, path::Path};
 
-/// The rows of a round that changed since another one. A row takes 17 to 34 bytes.
+/// How a row changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangedRow {
+    pub change: Change,
+    /// How it ended in the earlier round; `None` if it joined.
+    pub before: Option<Outcome>,
+}
+
+/// The rows of a round that changed since another one. A row takes 20 to 40 bytes.
 #[derive(Debug, Default)]
 pub struct ChangedRows {
-    result_ids: HashSet<[u8; 16]>,
+    rows: HashMap<[u8; 16], ChangedRow>,
     /// Asks of the old round that the new one does not have, so that no row shows them.
     pub left: u64,
 }
 
 impl ChangedRows {
-    /// Whether the row with this `result_id` changed.
-    pub fn contains(&self, result_id: &str) -> bool {
-        digest_of(result_id).is_some_and(|id| self.result_ids.contains(&id))
+    /// How the row with this `result_id` changed; `None` if it did not.
+    pub fn get(&self, result_id: &str) -> Option<ChangedRow> {
+        self.rows.get(&digest_of(result_id)?).copied()
     }
 
     pub fn len(&self) -> usize {
-        self.result_ids.len()
+        self.rows.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.result_ids.is_empty()
+        self.rows.is_empty()
     }
 }
 
@@ -40,7 +49,8 @@ pub fn changed_rows(old: &Path, new: &Path, options: &CompareOptions) -> Result<
     compare(old, new, options, &mut |ask| {
         match &ask.new {
             Some(new) if ask.change.is_change() => {
-                changed.result_ids.insert(new.result_id);
+                let before = ask.old.map(|old| old.outcome);
+                changed.rows.insert(new.result_id, ChangedRow { change: ask.change, before });
             }
             None => changed.left += 1,
             Some(_) => {}

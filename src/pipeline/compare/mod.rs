@@ -9,7 +9,7 @@
 //! | `differences` | what differs between two results |
 //! | `side` | the asks of one check in one round, and their partners |
 //! | `answers` | whether the answers of a check can be compared |
-//! | `changed_rows` | the rows of the new round that changed, as a set |
+//! | `changed_rows` | the rows of the new round that changed, by their ids |
 
 mod answers;
 mod change;
@@ -21,7 +21,7 @@ mod side;
 
 pub use answers::AnswersCompared;
 pub use change::{Change, Outcome};
-pub use changed_rows::{ChangedRows, changed_rows};
+pub use changed_rows::{ChangedRow, ChangedRows, changed_rows};
 pub use comparison::{
     AskInRound, CheckComparison, CheckInRound, CompareOptions, ComparedAsk, ComparedRound, Comparison, compare,
 };

@@ -61,6 +61,8 @@ pub struct Exported {
     pub format: ExportFormat,
     /// The counts of the whole campaign.
     pub totals: Vec<CheckTotals>,
+    /// Rows of the input that could not be read. Each is one failure.
+    pub unreadable_rows: u64,
     /// What it is limited to, in words.
     pub limits: Option<String>,
     /// The number of rows in all files, without headers.
@@ -226,6 +228,7 @@ impl Source<'_> {
             mode: self.mode,
             format: self.form.format,
             totals,
+            unreadable_rows: self.input.unreadable_rows,
             limits: self.order.selected().map(|selected| book::limits(&selected)),
             rows,
             files,

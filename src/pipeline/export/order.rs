@@ -20,6 +20,8 @@ pub struct ExportOrder<'a> {
     pub config: Option<&'a Path>,
     /// The format, if it is not that of the campaign or of the name of the new file.
     pub format: Option<ExportFormat>,
+    /// CSV begins with a byte order mark, for Excel.
+    pub excel: bool,
     /// One file for each dataset.
     pub single: bool,
     /// The rows of the input, with what is known of each.
@@ -107,8 +109,8 @@ impl<'a> ExportOrder<'a> {
     pub fn of(place: &'a Path, to: &'a Path) -> ExportOrder<'a> {
         let (config, format, changed) = (None, None, None);
         let (verdicts, checks) = (Vec::new(), Vec::new());
-        let (single, wide, unread) = (false, false, false);
-        ExportOrder { place, to, config, format, single, wide, unread, verdicts, checks, changed }
+        let (excel, single, wide, unread) = (false, false, false, false);
+        ExportOrder { place, to, config, format, excel, single, wide, unread, verdicts, checks, changed }
     }
 
     /// The form of the export of a campaign that publishes in `own`.
@@ -134,6 +136,11 @@ impl<'a> ExportOrder<'a> {
                 "expected the name of a new folder, because results, failures, pending and skipped are files of their \
                  own, found one that ends in .{format}; name a folder, or use --wide for one file"
             )),
+            _ if self.excel && format != ExportFormat::Files(FileFormat::Csv) => Err(Error::Config(format!(
+                "--excel: expected --format csv, or a name that ends in .csv, found the format {format}; a workbook \
+                 (.xlsx) needs no mark"
+            ))),
+            _ if self.excel => Ok(Form { format: ExportFormat::Files(FileFormat::ExcelCsv), is_file: named.is_some() }),
             _ => Ok(Form { format, is_file: named.is_some() }),
         }
     }

@@ -43,8 +43,13 @@ impl<'a> Selection<'a> {
             Standing::Result(verdict) => self.verdicts.contains(verdict),
             _ => false,
         };
-        let has_changed = || self.changed.as_ref().is_none_or(|changed| changed.contains(&result_id()));
+        let has_changed = || self.changed.as_ref().is_none_or(|changed| changed.get(&result_id()).is_some());
         has_verdict && self.has_check(check_use) && has_changed()
+    }
+
+    /// The rows that changed since an earlier round, if only they are kept.
+    pub fn changed(&self) -> Option<&ChangedRows> {
+        self.changed.as_ref()
     }
 }
 

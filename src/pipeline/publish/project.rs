@@ -12,15 +12,15 @@ use crate::{
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
     model::{
         Failure, FailureCode, Judgement, Position, Stage, clock::usable_life_us, job_life::LOST_AFTER, json_numbers,
-        reply_text::reply_text, row::find_column, state::State, value_kind::TypedValue,
+        reply_text::reply_text, state::State,
     },
     pipeline::{
-        campaign::{Campaign, carried::Carried, result_layout::ResultLayout, rules::Rules},
+        campaign::{Campaign, result_layout::ResultLayout, rules::Rules},
         failure_file::FailedRow,
     },
     sink::{
-        self, AnswerOutput, AnswerSource, Dataset, DatasetKind, FailureRow, Head, OutputMode, Part, PendingReason,
-        PendingRow, ResultForm, ResultRow, Schema, SkippedRow, TableCell,
+        self, AnswerOutput, AnswerSource, Column, Dataset, DatasetKind, FailureRow, Head, OutputMode, Part,
+        PendingReason, PendingRow, ResultForm, ResultRow, Schema, SkippedRow,
     },
     template::{Tables, Templates},
 };
@@ -43,6 +43,16 @@ pub struct Projected {
 impl Projected {
     pub fn schema(&self) -> Result<Schema, Error> {
         self.layout.schema()
+    }
+
+    /// The columns of the check among those of its results.
+    ///
+    /// # Errors
+    /// Those of [`Projected::schema`].
+    pub fn own_columns(&self) -> Result<Vec<Column>, Error> {
+        let names: Vec<String> = self.layout.columns.iter().map(|column| sink::column_name(&column.name)).collect();
+        let columns = self.schema()?.columns.into_iter();
+        Ok(columns.filter(|column| names.contains(&column.name)).collect())
     }
 
     /// Whether its answers are a dataset of their own.
@@ -185,7 +195,7 @@ impl Projector {
             head: self.head(mode, ask),
             verdict: read.judgement.verdict,
             finding: read.judgement.finding,
-            carried: check.layout.carry.iter().map(|one| carried(&row, one)).collect(),
+            carried: check.layout.carry.iter().map(|one| one.cell(&row)).collect(),
             columns: read.columns,
             answer_digest,
             expected: read.expected,
@@ -319,26 +329,6 @@ pub fn pending_reason(state: State, unrecognised: bool) -> PendingReason {
         State::Quarantined => PendingReason::Quarantined,
         State::Answered if unrecognised => PendingReason::Unrecognised,
         State::Answered | State::Failed => PendingReason::Answered,
-    }
-}
-
-/// The value of a carried column in its type; in a column of text, lists and objects are JSON. What means null, and a secret,
-/// has no type.
-fn carried(input: &Value, one: &Carried) -> TableCell {
-    let column = one.column.as_str();
-    let found = input.as_object().and_then(|map| {
-        let by_other_spelling = || map.values().nth(find_column(map.keys().map(String::as_str), column)?);
-        map.get(column).or_else(by_other_spelling)
-    });
-    match found {
-        None | Some(Value::Null) => TableCell::Null,
-        Some(value) => match one.kind().read(value) {
-            None => TableCell::Null,
-            Some(TypedValue::Text(text)) => TableCell::Text(text),
-            Some(TypedValue::Integer(number)) => TableCell::Integer(number),
-            Some(TypedValue::Number(number)) => TableCell::Number(number),
-            Some(TypedValue::Boolean(truth)) => TableCell::Boolean(truth),
-        },
     }
 }
 

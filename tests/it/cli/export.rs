@@ -36,7 +36,7 @@ fn an_export_is_judged_by_the_named_file_and_overwrites_nothing() {
     workspace.run(&["--format", "jsonl"]).exits(0);
     declares(&workspace, "strict.toml", strict);
     let said = workspace.say(&["export", "out/2026-11", "--to", "exported", "-c", "strict.toml"]).exits(0);
-    assert!(said.stderr.contains("5 results, 0 pending"), "{}", said.stderr);
+    assert!(said.stderr.contains("5 results, 0 failures, 0 pending"), "{}", said.stderr);
     assert_eq!(findings(&workspace, "exported"), ["strict"; 5]);
     use std::os::unix::fs::PermissionsExt;
     let mode = fs::metadata(workspace.path().join("exported")).unwrap().permissions().mode();

@@ -127,10 +127,18 @@ fn a_file_of_changes_replaces_nothing() {
     diff(&["--to", "mine.jsonl"]).exits(2).says("exists and is not replaced");
     diff(&["--to", "nowhere/x.jsonl"]).exits(2).says("found no folder nowhere");
     diff(&["--to", "-"]).exits(2).says("expected the name of a new file");
-    for name in ["changes.csv", "changes.xlsx"] {
-        diff(&["--to", name]).exits(2).says("expected a name that ends in .parquet or .jsonl");
+    for name in ["changes.txt", "changes"] {
+        diff(&["--to", name]).exits(2).says("expected a name that ends in .parquet, .jsonl, .csv or .xlsx");
         assert!(!desk.path().join(name).exists());
     }
+    for name in ["changes.csv", "changes.xlsx"] {
+        diff(&["--to", name]).exits(0).says(&format!("6 rows written to {name}"));
+    }
+    let csv = fs::read_to_string(desk.path().join("changes.csv")).unwrap();
+    assert!(csv.starts_with("check_name,subject,change,old_outcome") && csv.lines().count() == 7, "{csv}");
+    let mut book: calamine::Xlsx<_> = calamine::open_workbook(desk.path().join("changes.xlsx")).unwrap();
+    let sheet = calamine::Reader::worksheet_range(&mut book, "changes").unwrap();
+    assert_eq!((sheet.height(), sheet.get_value((1, 1)).unwrap().to_string().as_str()), (7, "C-1"));
     assert_eq!(fs::read(desk.path().join("mine.jsonl")).unwrap(), b"mine");
     diff(&["--to", "new.txt", "--format", "jsonl"]).exits(0).says("6 rows written to new.txt");
     let text = fs::read_to_string(desk.path().join("new.txt")).unwrap();

@@ -86,3 +86,22 @@ fn an_unknown_format_a_wrong_name_and_a_taken_name_are_refused_with_what_to_do()
         assert!(!workspace.path().join("x").exists() && !workspace.path().join("x.csv").exists());
     }
 }
+
+#[test]
+fn csv_for_excel_begins_with_a_byte_order_mark_and_is_the_same_after_it() {
+    let workspace = campaign();
+    exported(&workspace, &["--to", "plain.csv", "--wide"]);
+    let json = exported(&workspace, &["--to", "excel.csv", "--wide", "--excel"]);
+    assert_eq!(json["file_format"], "csv");
+    let [plain, excel] = ["plain.csv", "excel.csv"].map(|name| std::fs::read(workspace.path().join(name)).unwrap());
+    assert_eq!(excel.strip_prefix(b"\xef\xbb\xbf").unwrap(), plain);
+    exported(&workspace, &["--to", "folder", "--format", "csv", "--single", "--excel"]);
+    for name in ["results/aml-screening.csv", "failures.csv"] {
+        let text = std::fs::read_to_string(workspace.path().join("folder").join(name)).unwrap();
+        assert!(text.starts_with("\u{feff}result_id,"), "{text}");
+    }
+    for words in [&["--to", "x.xlsx"][..], &["--to", "x", "--format", "jsonl"]] {
+        let words = [&["export", "--excel"], words].concat();
+        workspace.say(&words).exits(2).says("--excel: expected --format csv");
+    }
+}

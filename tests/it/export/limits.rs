@@ -20,7 +20,7 @@ fn a_worklist_has_the_results_with_its_verdicts_and_says_what_it_leaves_out() {
         kept += expected.len();
     }
     assert!(
-        said.stderr.contains(&format!("only rows with the verdict review or adverse: {kept}\n")),
+        said.stderr.contains(&format!("{kept} rows exported, only rows with the verdict review or adverse\n")),
         "{}",
         said.stderr
     );
@@ -95,6 +95,15 @@ fn what_changed_since_an_earlier_round_is_what_diff_names() {
     let wide = jsonl(&workspace.path().join("changed.jsonl"));
     assert_eq!(wide.len(), rows.len(), "each row with a change is there once");
     assert!(wide.iter().any(|line| line["aml_screening_failure"] == "missing_value"), "the subject that fails now");
+    for change in changes.iter().filter(is_change) {
+        let row = wide.iter().find(|line| line["ID No"] == change["subject"]).unwrap();
+        let check = text(change, "check_name").replace('-', "_");
+        let before = match &change["old_verdict"] {
+            Value::Null => &change["old_outcome"],
+            verdict => verdict,
+        };
+        assert_eq!((&row[&format!("{check}_change")], &row[&format!("{check}_before")]), (&change["change"], before));
+    }
     let again = workspace.say(&["diff", "changed", "2026-12"]).exits(2);
     assert!(again.stderr.contains("found an export with a limit"), "{}", again.stderr);
     let nothing = workspace.say(&["export", "2026-12", "--changed-since", "2026-09", "--to", "x"]);

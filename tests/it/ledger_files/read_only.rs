@@ -49,5 +49,5 @@ fn a_killed_campaign_there_is_read_with_its_log() {
     let workspace = held(60);
     killed(&workspace);
     let Some(said) = said_while_read_only(&workspace) else { return };
-    assert!(said.contains("6 of 60 requests") && said.contains("6 results, 54 pending"), "{said}");
+    assert!(said.contains("6 of 60 requests") && said.contains("6 results, 0 failures, 54 pending"), "{said}");
 }

@@ -4,16 +4,21 @@
 mod columns;
 mod known;
 
-use super::{book::Book, selection::Selection, standing::standing, tally::Tally};
+use super::{
+    book::Book,
+    selection::Selection,
+    standing::{Standing, standing},
+    tally::Tally,
+};
 use crate::{
     error::Error,
     ledger::{AskView, Reading},
     model::Stop,
-    pipeline::publish::project::Projector,
+    pipeline::publish::{project::Projector, row_rules::Judging},
     sink::{FileFormat, OutputMode, Schema, TableCell, TableWriter, WrittenFile},
 };
 use columns::InputColumns;
-use known::{Known, cells, with_known};
+use known::{Known, KnownCheck, KnownColumns};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// Where the rows go.
@@ -60,6 +65,7 @@ pub struct Wide<'a> {
     tables: Vec<WideTable>,
     /// The checks that have columns, by their number in the ledger.
     checks: BTreeMap<i64, usize>,
+    known: KnownColumns,
     current: Option<CurrentRow>,
     /// The number of rows that were kept.
     pub rows: u64,
@@ -91,18 +97,31 @@ impl<'a> Wide<'a> {
         interrupted: &dyn Fn() -> Option<Stop>,
     ) -> Result<Wide<'a>, Error> {
         let chosen = projector.checks().filter(|(id, _)| selection.has_check(Some(*id)));
-        let chosen: Vec<(i64, &str)> = chosen.map(|(id, check)| (id, check.name.as_str())).collect();
-        let names: Vec<&str> = chosen.iter().map(|(_, name)| *name).collect();
-        let (tables, current, rows) = (Vec::new(), None, 0);
-        let checks = chosen.iter().zip(0..).map(|((id, _), place)| (*id, place)).collect();
-        let tally = Tally::new(projector);
-        let mut wide =
-            Wide { projector, selection, mode, tally, target, tables, checks, current, rows, columns_cut: false };
+        let (mut checks, mut known) = (BTreeMap::new(), Vec::new());
+        for (id, check) in chosen {
+            checks.insert(id, known.len());
+            known.push(KnownCheck { name: check.name.clone(), columns: check.own_columns()? });
+        }
+        let known = KnownColumns { checks: known, has_changes: selection.changed().is_some() };
+        let (tally, tables, current, rows) = (Tally::new(projector), Vec::new(), None, 0);
+        let mut wide = Wide {
+            projector,
+            selection,
+            mode,
+            tally,
+            target,
+            tables,
+            checks,
+            known,
+            current,
+            rows,
+            columns_cut: false,
+        };
         let groups = alike(input_columns(projector, reading, interrupted)?);
         let is_only = groups.len() == 1;
         for (number, (sources, columns)) in (1..).zip(groups) {
             wide.columns_cut |= columns.is_cut;
-            let schema = Schema { columns: with_known(columns.columns(), &names) };
+            let schema = Schema { columns: wide.known.after(columns.columns()) };
             let name = if is_only { "rows".to_owned() } else { format!("rows-{number}") };
             let writer = match &mut wide.target {
                 Target::Files { folder, format } => {
@@ -138,8 +157,18 @@ impl<'a> Wide<'a> {
         let (standing, judgement) = standing(self.projector, ask)?;
         self.tally.count(ask.check_use, &standing);
         let Some(row) = &mut self.current else { return Ok(()) };
-        row.is_kept |= self.selection.keeps(ask.check_use, &standing, || self.projector.result_id(self.mode, ask));
-        let known = Known { standing, judgement };
+        let result_id = || self.projector.result_id(self.mode, ask);
+        row.is_kept |= self.selection.keeps(ask.check_use, &standing, result_id);
+        let cells = match standing {
+            Standing::Result(_) => {
+                let check = self.projector.check(ask.check_use)?;
+                let rules = (&check.current, Judging::Anew);
+                self.projector.result_row(check, rules, self.mode, ask, &mut |_| {})?.into_own_cells()
+            }
+            _ => Vec::new(),
+        };
+        let changed = self.selection.changed().and_then(|changed| changed.get(&result_id()));
+        let known = Known { standing, judgement, changed, cells };
         match ask.check_use {
             Some(check) => {
                 if let Some(place) = self.checks.get(&check) {
@@ -168,7 +197,7 @@ impl<'a> Wide<'a> {
     fn end_row(&mut self) -> Result<(), Error> {
         let Some(row) = self.current.take().filter(|row| row.is_kept) else { return Ok(()) };
         let mut line = row.cells;
-        line.extend(row.known.iter().flat_map(|known| cells(known.as_ref())));
+        line.extend(self.known.cells(row.known));
         line.push(TableCell::text(self.mode.as_str()));
         self.rows += 1;
         match (&mut self.tables[row.table].writer, &mut self.target) {
