@@ -99,6 +99,11 @@ impl Failed {
         Failed { exit_code: ExitCode::Usage, kind: StopKind::Usage, message, next_command }
     }
 
+    /// A command line that is wrong. `text` is what clap says about it.
+    pub fn of_usage(text: &str) -> Failed {
+        Failed::usage(one_line(text), None)
+    }
+
     pub fn internal(message: String) -> Failed {
         Failed { exit_code: ExitCode::Internal, kind: StopKind::Internal, message, next_command: None }
     }
@@ -115,7 +120,7 @@ pub fn print_if_asked_for(words: &[String], failed: &Failed) {
 
 /// Prints the object of a command line that is wrong. `text` is what clap says about it.
 pub fn print_usage_error(words: &[String], text: &str) {
-    print_if_asked_for(words, &Failed::usage(one_line(text), None));
+    print_if_asked_for(words, &Failed::of_usage(text));
 }
 
 /// What clap says on several lines, on one: the error, then its hints. A list ends with a comma after each item.

@@ -155,13 +155,16 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-            if error.use_stderr() && output::is_json_asked(&words) {
-                output::message(output::Message::Error, said_safely(error).to_string().trim_end());
-                return ExitCode::Usage;
-            }
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Complete };
             // Help and version go to standard output with exit code 0.
             let safe = said_safely(error);
+            if code == ExitCode::Usage {
+                summary::write_usage_error(&words, &safe.to_string());
+            }
+            if code == ExitCode::Usage && output::is_json_asked(&words) {
+                output::message(output::Message::Error, safe.to_string().trim_end());
+                return ExitCode::Usage;
+            }
             if code == ExitCode::Complete {
                 let text = safe.render();
                 let text = if colour::on_stdout() { text.ansi().to_string() } else { text.to_string() };

@@ -83,6 +83,19 @@ impl Summary {
     }
 }
 
+/// Writes the object of a command line that is wrong, if it names a file for it. `text` is what clap says about it.
+pub fn write_usage_error(words: &[String], text: &str) {
+    const FLAG: &str = "--summary-json";
+    let behind = words.windows(2).find(|pair| pair[0] == FLAG).map(|pair| pair[1].as_str());
+    let within = words.iter().find_map(|word| word.strip_prefix(FLAG)?.strip_prefix('='));
+    let format = Format::of_words(words).filter(|format| matches!(format, Format::Run | Format::Collect));
+    if let Some((path, format)) = behind.or(within).filter(|path| !path.starts_with("--")).zip(format) {
+        let object = json::error_object(format, &Failed::of_usage(text));
+        // The command line is wrong, which is what the user hears; that this file cannot be written says less.
+        drop(SummaryFile::begin(Path::new(path)).and_then(|file| file.finish(&object)));
+    }
+}
+
 /// The file of `--summary-json`, under its temporary name.
 struct SummaryFile {
     path: PathBuf,
@@ -100,6 +113,12 @@ impl SummaryFile {
         // A folder, a pipe or a link is not replaced, and neither is another file, such as an input or a manifest.
         if fs::symlink_metadata(path).is_ok() && !is_summary(path).map_err(failed)? {
             return Err(failed(io::Error::other("another file, which is not replaced; choose another name")));
+        }
+        // Until the end there is none: the summary of an earlier run says nothing about this one.
+        if let Err(error) = fs::remove_file(path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(failed(error));
         }
         let temporary = path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
         let file = files::open_private(&temporary).map_err(failed)?;

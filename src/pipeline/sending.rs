@@ -40,6 +40,7 @@ impl Sending {
             match earlier_stop.await? {
                 Some(stop) => Ok(SendEnd::nothing(Some(stop), channels.signals)),
                 None => {
+                    publishing.begin()?;
                     SendLoop::new(context, queue, following, channels, retry)?
                         .run(|answered| publishing.now_and_then(answered))
                         .await

@@ -4,7 +4,7 @@ use super::{PART_ROWS_MAX, Publisher, Stage};
 use crate::{
     error::Error,
     ledger::{CheckSums, CommitMode},
-    model::fault_point::unless_failing,
+    model::{fault_point::unless_failing, state::State},
     pipeline::wording::grouped,
 };
 use futures::FutureExt;
@@ -24,6 +24,8 @@ pub struct Publishing {
     last: Instant,
     answered: u64,
     times: u64,
+    /// The manifest says that a run is under way.
+    is_marked: bool,
     /// What the last publication found. If nothing has changed since, there is nothing to publish.
     found: BTreeMap<i64, CheckSums>,
 }
@@ -31,7 +33,35 @@ pub struct Publishing {
 impl Publishing {
     pub fn new(publisher: Arc<Publisher>, commit_mode: CommitMode) -> Publishing {
         let found = publisher.sums().checks.clone();
-        Publishing { publisher, commit_mode, task: None, last: Instant::now(), answered: 0, times: 0, found }
+        Publishing {
+            publisher,
+            commit_mode,
+            task: None,
+            last: Instant::now(),
+            answered: 0,
+            times: 0,
+            is_marked: false,
+            found,
+        }
+    }
+
+    /// Marks the manifest of an earlier run before anything is sent or waited for, so that nobody takes it for the end.
+    ///
+    /// # Errors
+    /// The manifest cannot be written.
+    pub fn begin(&mut self) -> Result<(), Error> {
+        let sums = self.publisher.sums();
+        let is_open = |state: &State| !matches!(state, State::Answered | State::Failed | State::Quarantined);
+        let has_work = State::ALL.into_iter().filter(is_open).any(|state| sums.in_state(state) > 0);
+        if has_work { self.mark() } else { Ok(()) }
+    }
+
+    fn mark(&mut self) -> Result<(), Error> {
+        if self.is_marked {
+            return Ok(());
+        }
+        self.is_marked = true;
+        self.publisher.mark_under_way()
     }
 
     /// Starts a publication if one is due. Returns the number of publications so far, and when the next one is due if
@@ -44,6 +74,9 @@ impl Publishing {
         if let Some(task) = self.task.take_if(|task| task.is_finished()) {
             // The task is finished, so this does not wait.
             task.now_or_never().unwrap_or(Ok(Ok(()))).map_err(Error::from)??;
+        }
+        if self.is_anything_new() {
+            self.mark()?;
         }
         let is_due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= publish_every();
         if is_due && self.task.is_none() && self.is_anything_new() {

@@ -140,6 +140,18 @@ impl Publisher {
         published
     }
 
+    /// Marks the manifest of an earlier run as one that is under way, and not complete. Without a manifest of this campaign
+    /// there is nothing to mark.
+    ///
+    /// # Errors
+    /// A storage error.
+    pub fn mark_under_way(&self) -> Result<(), Error> {
+        let is_final = |manifest: &Manifest| !manifest.under_way && manifest.campaign == self.projector.campaign();
+        // The next publication replaces one that cannot be read.
+        let Some(manifest) = Manifest::read(&self.out).ok().flatten().filter(is_final) else { return Ok(()) };
+        Ok(Manifest { under_way: true, complete: false, ..manifest }.write_atomically(&self.out)?)
+    }
+
     /// The reader of the publications. Each query shows the state at its own time.
     pub fn reading(&self) -> MutexGuard<'_, Reading> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)

@@ -211,6 +211,9 @@ fn the_summary_is_written_however_the_run_ends() {
     Said::of(&mut refused).exits(2);
     assert_eq!((&read()["exit_code"], read()["error"]["code"].as_u64()), (&json!(2), Some(2)));
     assert!(!read()["error"]["message"].as_str().unwrap().is_empty());
+    workspace.run(&["--summary-json=last.json", "--bogus"]).exits(2);
+    let object = valid(&fs::read_to_string(workspace.path().join("last.json")).unwrap());
+    assert_eq!((&object["exit_code"], &object["error"]["kind"]), (&json!(2), &json!("usage")));
     workspace.say(&["collect", "--summary-json", "last.json"]).exits(0);
     assert_eq!(read()["format"], "rescreen.collect");
     #[cfg(unix)]

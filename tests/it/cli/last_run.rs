@@ -157,3 +157,28 @@ fn decisions_are_recorded_with_the_number_of_a_user_without_a_name() {
     #[cfg(not(unix))]
     assert!(!by.is_empty());
 }
+
+#[test]
+fn the_outputs_of_a_complete_campaign_say_that_a_later_run_is_under_way_or_was_killed() {
+    let workspace = Workspace::that_answers_only(3, 3);
+    workspace.run(&[]).exits(0);
+    let manifest = || {
+        let text = fs::read_to_string(workspace.path().join("out/2026-11/manifest.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        (manifest["complete"].as_bool().unwrap(), manifest["under_way"].as_bool().unwrap())
+    };
+    assert_eq!(manifest(), (true, false));
+    // A run that finds nothing to do changes nothing.
+    workspace.run(&[]).exits(0);
+    assert_eq!(manifest(), (true, false));
+    let more = fs::read_to_string(workspace.path().join("book.csv")).unwrap() + "4,P00004 Vexford,active\n";
+    workspace.write("book.csv", &more);
+    let run = workspace.under_way(1, 4, &[]);
+    wait_until("the manifest says that a run is under way", || manifest() == (false, true));
+    run.signal("KILL");
+    assert_eq!(run.ends().code, -9);
+    assert_eq!(manifest(), (false, true));
+    workspace.service.answers_all();
+    workspace.run(&[]).exits(0);
+    assert_eq!(manifest(), (true, false));
+}
