@@ -4,7 +4,7 @@ It decides by the exit code (docs/exit-codes.md), reads why from `--summary-json
 
     0      go on
     3      go on, and report the rows that failed
-    5, 8, 9, 10   try again later: nothing that was paid for is paid for twice
+    5, 8, 9, 10, 130, 143   try again later, unless the kind of stop waits for a person; nothing is paid for twice
     4, and every other code   stop; a person decides. Airflow does not try again, because the same command sends nothing
 
 Set the Airflow variable `rescreen_config` (or AIRFLOW_VAR_RESCREEN_CONFIG) to the campaign file, and RESCREEN_API_KEY in the
@@ -14,6 +14,7 @@ environment of the worker.
 import json
 import logging
 import os
+import shlex
 import subprocess
 import tempfile
 from datetime import datetime, timedelta
@@ -25,7 +26,30 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 log = logging.getLogger(__name__)
 
 COMPLETE = {0, 3}
-AGAIN_LATER = {5, 8, 9, 10}
+AGAIN_LATER = {5, 8, 9, 10, 130, 143}
+# Among those, these kinds of stop (docs/json.md) wait for a person: the same command would send nothing.
+DECIDE = {"quarantine", "unrecognised", "earlier_stop", "clock"}
+
+
+def decide(code, kind):
+    """What to do after an exit code, and the kind of its stop: `complete`, `again` or `person`."""
+    if code in COMPLETE:
+        return "complete"
+    return "again" if code in AGAIN_LATER and kind not in DECIDE else "person"
+
+
+def was_killed(code):
+    """Whether a process without a summary was killed, by a signal or by the kernel's memory limit."""
+    return code < 0 or code == 137
+
+
+def without_summary(command):
+    """The command that continues, without the temporary file of this task."""
+    words = shlex.split(command or "")
+    if "--summary-json" in words:
+        at = words.index("--summary-json")
+        del words[at : at + 2]
+    return shlex.join(words)
 
 
 def run(config, *flags):
@@ -35,17 +59,21 @@ def run(config, *flags):
         summary = Path(folder) / "summary.json"
         command = [program, "run", "-c", config, "--yes", "-q", "--summary-json", summary, *flags]
         # What it says on standard error has no personal data.
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        try:
+            done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        except OSError as error:
+            raise AirflowFailException(f"{program}: {error}") from error
         log.info("rescreen ended with exit code %s\n%s", done.returncode, done.stderr)
         if not summary.exists():
-            raise AirflowException(f"rescreen was killed: exit code {done.returncode}")
+            failure = AirflowException if was_killed(done.returncode) else AirflowFailException
+            raise failure(f"rescreen ended without a summary: exit code {done.returncode}")
         return done.returncode, json.loads(summary.read_text(encoding="utf-8"))
 
 
 def reason(code, summary):
     """Why it ended, and what continues it."""
     stop = summary.get("stop") or summary.get("error") or {}
-    continues = stop.get("next_command")
+    continues = without_summary(stop.get("next_command"))
     hint = f"; to continue: {continues}" if continues else ""
     return f"exit code {code} ({stop.get('kind')}): {stop.get('message')}{hint}"
 
@@ -55,11 +83,16 @@ def reason(code, summary):
 def rescreen_campaign():
     @task(retries=48, retry_delay=timedelta(minutes=30), execution_timeout=timedelta(hours=30))
     def run_campaign():
-        flags = Variable.get("rescreen_flags", default="").split()
-        code, summary = run(Variable.get("rescreen_config"), *flags)
-        if code in COMPLETE:
+        flags = shlex.split(Variable.get("rescreen_flags", default=""))
+        config = Variable.get("rescreen_config", default=None)
+        if not config:
+            raise AirflowFailException("the variable rescreen_config is not set: expected the path of a campaign file")
+        code, summary = run(config, *flags)
+        kind = (summary.get("stop") or summary.get("error") or {}).get("kind")
+        what = decide(code, kind)
+        if what == "complete":
             return {name: summary[name] for name in ["campaign", "outputs", "failures", "credits", "checks"]}
-        if code in AGAIN_LATER:
+        if what == "again":
             raise AirflowException(reason(code, summary))
         raise AirflowFailException(reason(code, summary))
 

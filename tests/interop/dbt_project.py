@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import outputs
 
 PROJECT = outputs.PROJECT / "examples" / "dbt"
@@ -38,6 +39,24 @@ def build(place, work):
     return {result["unique_id"].split(".")[2]: result["status"] for result in found}
 
 
+def worklist_differs(campaigns, database):
+    """The worklist is what its description says, computed here from the JSON Lines export."""
+    results = [row for campaign in campaigns for dataset in campaign.datasets if dataset.kind == "results" for row in dataset.rows]
+    begun, newest = {}, {}
+    for row in results:
+        round_ = (row["mode"], row["campaign"])
+        begun[round_] = min(begun.get(round_, row["completed_at"]), row["completed_at"])
+    about = lambda row: (row["mode"], row["subject"] or row["result_id"], row["check_name"])
+    age = lambda row: (begun[row["mode"], row["campaign"]], row["campaign"])
+    for row in results:
+        newest[about(row)] = max(newest.get(about(row), age(row)), age(row))
+    review = [row for row in results if age(row) == newest[about(row)] and row["verdict"] in ["review", "adverse"]]
+    expected = {row["result_id"] for row in review}
+    with duckdb.connect(str(database), read_only=True) as connection:
+        found = {row[0] for row in connection.sql("SELECT result_id FROM subjects_to_review").fetchall()}
+    return [] if expected and found == expected else [f"expected {len(expected)} rows to review, found {len(found)}"]
+
+
 def check(campaigns, folder):
     faults = []
     # One folder of each campaign, as the pattern `out/*` finds them.
@@ -48,6 +67,7 @@ def check(campaigns, folder):
     faults += [f"{name}: {status}" for name, status in statuses.items() if status not in ["pass", "success"]]
     if len(statuses) < 20:
         faults.append(f"expected at least 20 models and tests, found {len(statuses)}")
+    faults += worklist_differs(campaigns, folder / "dbt" / "rescreen.duckdb")
     # The tests find a part that is there twice, and one that is missing.
     spoils = {
         "source_unique_rescreen_results_result_id": lambda part: shutil.copy(part, part.with_name("part-again.parquet")),

@@ -16,6 +16,7 @@ import loading
 import outputs
 import postgres
 import readers
+import recipes
 
 
 def check_coverage(campaigns):
@@ -69,6 +70,7 @@ def main():
             "PostgreSQL": postgres,
             "docs/loading.md": loading,
             "dbt": dbt_project,
+            "recipes": recipes,
         }
         for name, check in checks.items():
             begun = time.monotonic()

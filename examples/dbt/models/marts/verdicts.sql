@@ -1,3 +1,3 @@
-select campaign, check_name, verdict, finding, count(*) as answers, sum(credits) as credits
+select campaign, mode, check_name, verdict, finding, count(*) as answers, sum(credits) as credits
 from {{ ref('stg_results') }}
 group by all

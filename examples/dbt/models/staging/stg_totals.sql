@@ -1,6 +1,7 @@
 with checks as (
     select
         campaign,
+        mode,
         complete,
         input.unreadable_rows as unreadable_rows,
         unnest(totals) as total
@@ -9,6 +10,7 @@ with checks as (
 
 select
     campaign,
+    mode,
     complete,
     unreadable_rows,
     total."check" as check_name,
