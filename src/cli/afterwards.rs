@@ -77,6 +77,9 @@ impl Afterwards {
             let (failures, rejected) = (report.failures(), report.sums.unmapped + report.sums.unreadable);
             lines.push(match () {
                 () if results > failures => self.real_run(),
+                () if results + failures == 0 => {
+                    "before the real run, look at the list: it has no row to check".to_owned()
+                }
                 () if rejected * 2 >= failures => {
                     "before the real run, correct the list or its mapping, because most asks failed; then rehearse again \
                      with another --campaign"

@@ -48,8 +48,8 @@ pub struct SimulateArgs {
     /// Seed for the answers and faults
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Day of the list that answers are made with, such as 2026-11-01: AML answers name it, and each day answers 6
-    /// subjects in 100 differently [default: the day of the request, with the same answers every day]
+    /// Day of the list that answers are made with, such as 2026-11-01: AML answers name it, and each day answers 3
+    /// subjects in 100 anew [default: the day of the request, with the same answers every day]
     #[arg(long, value_name = "DATE")]
     dataset: Option<jiff::civil::Date>,
     /// Faults to inject, such as drop_after:0.01,error502:0.05

@@ -138,6 +138,16 @@ pub fn notes(shown: &Shown<'_>) -> Vec<String> {
                 counted(check.repeated_subjects, "subject is", "subjects are")
             ));
         }
+        let only = match (check.old.is_there(), check.new.is_there()) {
+            (false, true) => Some(("new", "joined")),
+            (true, false) => Some(("old", "left")),
+            _ => None,
+        };
+        notes.extend(
+            only.map(|(round, kind)| {
+                format!("{name}: only the {round} round has this check, so all its subjects {kind}")
+            }),
+        );
         let without = |round: &str, count: u64| {
             let rows = counted(count, "row", "rows");
             (count > 0).then(|| format!("{name}: {rows} of the {round} round without a subject, not compared"))

@@ -55,11 +55,12 @@ impl Comparison {
         self.checks.iter().map(|check| check.count(change)).sum()
     }
 
-    /// Whether the last answer of the old round came after the last one of the new round.
+    /// Whether the first answer of the old round came after the first one of the new round. The last one may come later,
+    /// because failed rows may be corrected at any time.
     pub fn is_reversed(&self) -> bool {
-        let last =
-            |of: fn(&CheckComparison) -> &CheckInRound| self.checks.iter().filter_map(|one| of(one).last_us).max();
-        let (old, new) = (last(|check| &check.old), last(|check| &check.new));
+        let first =
+            |of: fn(&CheckComparison) -> &CheckInRound| self.checks.iter().filter_map(|one| of(one).first_us).min();
+        let (old, new) = (first(|check| &check.old), first(|check| &check.new));
         new.is_some() && old > new
     }
 }
@@ -93,8 +94,16 @@ pub struct CheckInRound {
     pub without_subject: u64,
     /// The results by version of the service's list. Empty if answers name none.
     pub versions: BTreeMap<String, u64>,
-    /// When the last answer arrived, in microseconds since 1970.
+    /// When the first and the last answer arrived, in microseconds since 1970.
+    pub first_us: Option<i64>,
     pub last_us: Option<i64>,
+}
+
+impl CheckInRound {
+    /// Whether the round has any row of the check.
+    pub fn is_there(&self) -> bool {
+        self.asks > 0 || self.without_subject > 0
+    }
 }
 
 /// An ask in one round.
@@ -140,7 +149,18 @@ pub fn compare(
     let (mut old, mut new) = (Round::open(old)?, Round::open(new)?);
     check_modes(&old, &new, options)?;
     in_two_threads(|| old.read_others(), || new.read_others())?;
-    let checks: BTreeSet<String> = old.checks().into_iter().chain(new.checks()).collect();
+    let (of_old, of_new) = (old.checks(), new.checks());
+    if of_old.is_disjoint(&of_new) && !of_old.is_empty() && !of_new.is_empty() {
+        let listed = |checks: &BTreeSet<String>| checks.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        return Err(Error::Config(format!(
+            "expected two rounds of the same checks, found {} in {} and {} in {}",
+            listed(&of_old),
+            old.folder.path().display(),
+            listed(&of_new),
+            new.folder.path().display()
+        )));
+    }
+    let checks: BTreeSet<String> = of_old.into_iter().chain(of_new).collect();
     let wanted = chosen(checks, &options.checks)?;
     let mut compared_checks = Vec::new();
     for check in wanted {
@@ -238,6 +258,7 @@ fn compare_check(
         asks: of_check.side.records.len() as u64,
         without_subject: round.without_subject(&check),
         versions: of_check.versions.clone(),
+        first_us: of_check.first_us,
         last_us: of_check.last_us,
     };
     let (old, new) = (known(old, of_old), known(new, of_new));

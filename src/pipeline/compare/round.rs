@@ -45,7 +45,8 @@ pub struct OfCheck {
     pub side: Side,
     /// The results by version of the service's list, in the order of the versions. Empty if answers name none.
     pub versions: BTreeMap<String, u64>,
-    /// When the last answer arrived, in microseconds since 1970.
+    /// When the first and the last answer arrived, in microseconds since 1970.
+    pub first_us: Option<i64>,
     pub last_us: Option<i64>,
 }
 
@@ -171,6 +172,7 @@ impl Round {
             TableCell::Timestamp(at_us) => Some(at_us),
             _ => None,
         };
+        of_check.first_us = [of_check.first_us, completed_at_us].into_iter().flatten().min();
         of_check.last_us = of_check.last_us.max(completed_at_us);
         let ask = Ask {
             subject,

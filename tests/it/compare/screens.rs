@@ -120,6 +120,38 @@ fn rounds_in_the_wrong_order_or_of_different_modes_are_noticed() {
 }
 
 #[test]
+fn a_round_is_as_old_as_its_first_answer_and_not_as_a_late_correction() {
+    let desk = Desk::new();
+    let (folder, mut late) = (desk.out("late"), Published::new("late", OutputFormat::Parquet));
+    late.mode = OutputMode::Production;
+    late.row(&folder, "aml", Some("C-1"), 1, CLEAR);
+    late.completed_at_us += 60 * 86_400_000_000;
+    late.row(&folder, "aml", Some("C-2"), 2, CLEAR);
+    late.publish(&folder);
+    assert_eq!(desk.say(&["diff", "late", "2026-11"]).exits(0).stderr, "");
+}
+
+#[test]
+fn rounds_need_a_check_in_common_and_one_that_only_a_round_has_is_noted() {
+    let desk = Desk::new();
+    for (name, checks) in [("fleet", &["vin"][..]), ("both", &["aml", "vin"])] {
+        let (folder, mut round) = (desk.out(name), Published::new(name, OutputFormat::Parquet));
+        round.mode = OutputMode::Production;
+        round.completed_at_us += 60 * 86_400_000_000;
+        checks.iter().for_each(|check| round.row(&folder, check, Some("C-1"), 1, CLEAR));
+        round.publish(&folder);
+    }
+    let other = desk.say(&["diff", "2026-10", "fleet"]).exits(2);
+    other.says("expected two rounds of the same checks, found aml in out/2026-10 and vin in out/fleet");
+    let both = desk.say(&["diff", "2026-10", "both"]).exits(0);
+    assert!(
+        both.stderr.contains("vin: only the new round has this check, so all its subjects joined"),
+        "{}",
+        both.stderr
+    );
+}
+
+#[test]
 fn a_file_of_changes_replaces_nothing() {
     let desk = Desk::new();
     fs::write(desk.path().join("mine.jsonl"), "mine").unwrap();
