@@ -3,6 +3,7 @@
 
 use super::{
     Fate, IngestedAsk, IngestedRow, Ledger, LedgerError, Reading,
+    amount::Amounts,
     check_sums::{AskEnd, UNREADABLE_ROWS},
     ingest::{insert_ask, insert_remapped},
     reading::failure_of,
@@ -28,6 +29,13 @@ pub struct CorrectionSource {
     pub sha256: String,
     pub corrected_by: String,
     pub corrected_at_us: i64,
+}
+
+/// The asks that one file gave another row.
+#[derive(Debug, Clone)]
+pub struct CorrectionsMade {
+    pub asks: u64,
+    pub source: CorrectionSource,
 }
 
 impl Ledger {
@@ -132,6 +140,19 @@ impl Reading {
             }
         }
         Ok(counts)
+    }
+
+    /// The corrections by file and time, the first ones first.
+    pub fn corrections(&self) -> Result<Vec<CorrectionsMade>, LedgerError> {
+        let sql = "SELECT count(*), file, corrected_by, corrected_at FROM correction
+                   GROUP BY file, corrected_by, corrected_at ORDER BY min(id) LIMIT 100";
+        let mut select = self.conn.prepare(sql)?;
+        let made = select.query_map([], |row| {
+            let source =
+                CorrectionSource { sha256: row.get(1)?, corrected_by: row.get(2)?, corrected_at_us: row.get(3)? };
+            Ok(CorrectionsMade { asks: row.amount(0)?, source })
+        })?;
+        Ok(made.collect::<Result<_, _>>()?)
     }
 
     /// Whether the ledger has corrected rows.

@@ -73,7 +73,7 @@ pub use check_sums::{CheckSums, UNREADABLE_ROWS};
 pub use check_uses::CheckUseRow;
 pub use completed::CompletedRow;
 pub use consent::Consent;
-pub use corrections::{CorrectedAsk, CorrectionSource};
+pub use corrections::{CorrectedAsk, CorrectionSource, CorrectionsMade};
 pub use datasets::DatasetSeen;
 pub use decisions::DecisionsMade;
 pub use error::LedgerError;

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::Error,
     files::{self, Links},
-    ledger::{AttemptSpan, Consent, Counts, DecisionsMade, Reading, RunRow, Shared},
+    ledger::{AttemptSpan, Consent, CorrectionsMade, Counts, DecisionsMade, Reading, RunRow, Shared},
     model::{Credits, key::hex, state::State},
     pipeline::{
         campaign::recorded::{RecordedLimits, limits_in},
@@ -49,6 +49,7 @@ pub struct Figures {
     pub run_count: u64,
     pub decisions: Vec<DecisionsMade>,
     pub decision_count: u64,
+    pub corrections: Vec<CorrectionsMade>,
     pub consents: Vec<Consent>,
     pub input: InputTotals,
     pub published: Option<PublishedFiles>,
@@ -138,6 +139,7 @@ impl Figures {
             reasons,
             decisions,
             decision_count,
+            corrections: reading.corrections()?,
         })
     }
 

@@ -11,7 +11,11 @@ use crate::{
 };
 use rescreen::sink::DatasetKind;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
 
 /// A campaign that was stopped by its limit, completed, and corrected by a person.
 fn campaign() -> Workspace {
@@ -211,4 +215,26 @@ fn two_reports_of_one_campaign_differ_only_in_when_they_were_made() {
     let made_at = second();
     crate::support::program::wait_until("a later second", || second() > made_at);
     assert_eq!(first, made("two.html"));
+}
+
+#[test]
+fn corrected_rows_are_named_with_the_person_the_time_and_the_digest_of_the_file() {
+    let workspace = two_checks(60);
+    run(&workspace, &["--max-credits", "1000"]).exits(3);
+    let out = workspace.path().join("out/2026-11");
+    let failures = fs::read_to_string(out.join("failures.csv")).unwrap();
+    workspace.write(
+        "corrected.csv",
+        &failures.replace("S-7,Person Marker7,Marker7,123,", "S-7,Person Marker7,Marker7,9202204720083,"),
+    );
+    run(&workspace, &["--max-credits", "1000", "--corrections", "corrected.csv"]).exits(3);
+    let page = reported(&workspace);
+    let (_, rows) = page.tables.iter().find(|(caption, _)| caption.starts_with("Rows that failed and were")).unwrap();
+    let digest: String = Sha256::digest(fs::read(workspace.path().join("corrected.csv")).unwrap())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let [_, row] = rows.as_slice() else { panic!("{rows:?}") };
+    assert_eq!((row[0].as_str(), row[3].as_str()), ("1", digest.as_str()));
+    assert!(!row[1].is_empty(), "{row:?}");
 }

@@ -1,12 +1,15 @@
 //! Who did what, and when: the runs, the decisions of persons, and the evidence of consent.
 
-use crate::pipeline::{
-    report_page::{
-        block::{Block, Section, Table, outside},
-        figures::{Figures, RunFigures},
-        words::{ended, exact_time, length, time},
+use crate::{
+    ledger::CorrectionsMade,
+    pipeline::{
+        report_page::{
+            block::{Block, Section, Table, outside},
+            figures::{Figures, RunFigures},
+            words::{ended, exact_time, length, time},
+        },
+        wording::{counted, grouped},
     },
-    wording::{counted, grouped},
 };
 
 pub fn runs(figures: &Figures) -> Section {
@@ -29,6 +32,17 @@ pub fn runs(figures: &Figures) -> Section {
         if left_out > 0 {
             blocks.push(Block::note(format!("{} are not listed.", counted(left_out, "later entry", "later entries"))));
         }
+    }
+    if !figures.corrections.is_empty() {
+        blocks.push(Block::heading("Corrected rows"));
+        let columns = [("asks", "number"), ("person", "text"), ("when", "time"), ("SHA-256 of the file", "text")];
+        let mut table =
+            Table::new("Rows that failed and were replaced. The ledger keeps both, and the reason.", &columns);
+        for CorrectionsMade { asks, source } in &figures.corrections {
+            let when = exact_time(source.corrected_at_us);
+            table.row([grouped(*asks), outside(&source.corrected_by), when, outside(&source.sha256)]);
+        }
+        blocks.push(Block::Table(table));
     }
     if !figures.consents.is_empty() {
         blocks.push(Block::heading("Evidence of consent"));
