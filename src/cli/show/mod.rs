@@ -121,6 +121,9 @@ fn of_folder(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Error> {
     if filter.leaves_out() {
         escaped_to_stdout(&counted(seen.total, "row matches", "rows match"));
     }
+    if seen.total == 0 {
+        escaped_to_stdout("no row matches");
+    }
     rows::of_round(&seen.rows).iter().for_each(|line| escaped_to_stdout(line));
     let more = seen.total - seen.rows.len() as u64;
     if more > 0 {

@@ -88,9 +88,10 @@ fn letters(mut number: usize) -> String {
     text
 }
 
-/// A folder with two rounds.
+/// A folder with two rounds, and the service of the second one.
 pub(super) struct Book {
     folder: TempDir,
+    service: Service,
 }
 
 impl Book {
@@ -102,6 +103,11 @@ impl Book {
         Said::of(&mut rescreen(self.path(), arguments))
     }
 
+    /// Runs the round with this service.
+    fn run(&self, name: &str, service: &Service, more: &[&str]) -> Said {
+        self.say(&[&["run", "--yes", "--campaign", name, "--service", &service.url], more].concat())
+    }
+
     fn round(&self, name: &str) -> PathBuf {
         self.path().join("out").join(name)
     }
@@ -109,15 +115,15 @@ impl Book {
 
 /// Two rounds of this many customers. A hundredth left after the first, and as many joined.
 pub(super) fn two_rounds(customers: usize, format: &str) -> Book {
-    let book_of = Book { folder: tempfile::tempdir().unwrap() };
+    let of_day = |day: &str| Service::start(Settings { dataset: Some(day.parse().unwrap()), ..lifted() });
+    let (first, service) = (of_day("2026-10-01"), of_day("2026-11-02"));
+    let book_of = Book { folder: tempfile::tempdir().unwrap(), service };
     fs::write(book_of.path().join("rescreen.toml"), CAMPAIGN).unwrap();
     let moved = customers / 100;
-    for (round, (name, day)) in [("2026-10", "2026-10-01"), ("2026-11", "2026-11-02")].into_iter().enumerate() {
+    for (round, (name, service)) in [("2026-10", &first), ("2026-11", &book_of.service)].into_iter().enumerate() {
         let numbers = 1 + round * moved..1 + round * moved + customers;
         fs::write(book_of.path().join("book.csv"), book(numbers, round)).unwrap();
-        let service = Service::start(Settings { dataset: Some(day.parse().unwrap()), ..lifted() });
-        let arguments = ["run", "--yes", "--campaign", name, "--format", format, "--service", &service.url];
-        book_of.say(&arguments).exits(3);
+        book_of.run(name, service, &["--format", format]).exits(3);
     }
     book_of
 }
@@ -292,6 +298,77 @@ fn compared_in_every_way(customers: usize, format: &str) {
     book.say(&["diff", "out/2026-10", "out/2026-11", "--to", "again.parquet", "--all"]).exits(0);
     let bytes = |name: &str| fs::read(book.path().join(name)).unwrap();
     assert!(bytes("all.parquet") == bytes("again.parquet"));
+    the_same_numbers_everywhere(&book, &counts, format);
+}
+
+/// `show`, `export` and `report` have the numbers of `diff` and of the published rows, also after the failed rows were
+/// corrected.
+fn the_same_numbers_everywhere(book: &Book, counts: &Counts, format: &str) {
+    let changed = ["export", "2026-11", "--wide", "--changed-since", "2026-10", "--to", "changed.jsonl"];
+    book.say(&changed).exits(0);
+    let rows = tables::read(&book.path().join("changed.jsonl"));
+    for (check, of_check) in counts {
+        let mut found: BTreeMap<String, u64> = BTreeMap::new();
+        for change in rows.iter().filter_map(|row| row[&format!("{check}_change")].as_str()) {
+            *found.entry(change.to_owned()).or_default() += 1;
+        }
+        let mut expected = of_check.clone();
+        expected.retain(|kind, count| !["left", "unchanged", "not_answered"].contains(&kind.as_str()) && *count > 0);
+        assert_eq!(found, expected, "{check}");
+    }
+    let said = book.say(&["report", "2026-11", "--since", "2026-10", "--json"]).exits(0);
+    let is_change = |kind: &str| !["unchanged", "not_answered"].contains(&kind);
+    let all = counts.values().flatten().filter(|(kind, _)| is_change(kind)).map(|(_, count)| count).sum::<u64>();
+    assert_eq!(valid(&said.stdout)["changed"], all);
+    let failed = agree(book);
+    assert!(failed > 0);
+
+    // Every failed row gets what it lacks.
+    let mut reader = csv::Reader::from_path(book.round("2026-11").join("failures.csv")).unwrap();
+    let mut writer = csv::Writer::from_path(book.path().join("corrected.csv")).unwrap();
+    writer.write_record(reader.headers().unwrap()).unwrap();
+    for record in reader.records() {
+        let cells: Vec<String> = record.unwrap().iter().map(str::to_owned).collect();
+        let [no, name, id, rest @ ..] = cells.as_slice() else { panic!("{cells:?}") };
+        // A row that failed for both checks has two lines, which must be equal.
+        let number: usize = no.trim_start_matches("C-").parse().unwrap();
+        let name = if name.is_empty() { format!("Corrected Q{}", letters(number)) } else { name.clone() };
+        let id = if id == "9" { id_number(number) } else { id.clone() };
+        writer.write_record([&[no.clone(), name, id], rest].concat()).unwrap();
+    }
+    writer.flush().unwrap();
+    let corrected = book.run("2026-11", &book.service, &["--format", format, "--corrections", "corrected.csv"]);
+    let corrected = corrected.exits(0);
+    assert!(corrected.stderr.contains(" corrected, 0 rows unchanged"), "{}", corrected.stderr);
+    assert_eq!(agree(book), 0);
+}
+
+/// What the commands say about the second round is what its files have. Returns the number of failures.
+fn agree(book: &Book) -> usize {
+    let round = book.round("2026-11");
+    let [results, failures, skipped] =
+        [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Skipped].map(|kind| tables::lines(&round, kind));
+    let said = |words: &[&str]| valid(&book.say(&[words, &["--json"]].concat()).exits(0).stdout);
+    for (words, expected) in [
+        (&["--failures"][..], failures.len()),
+        (&["--skipped"], skipped.len()),
+        (&["--verdict", "review"], results.iter().filter(|line| line["verdict"] == "review").count()),
+        (
+            &["--verdict", "clear,adverse,not_found,data"],
+            results.iter().filter(|line| line["verdict"] != "review").count(),
+        ),
+        (&[], results.len() + failures.len()),
+    ] {
+        assert_eq!(said(&[&["show", "2026-11", "--limit", "0"], words].concat())["total"], expected, "{words:?}");
+    }
+    let exported = format!("wide-{}.csv", failures.len());
+    for object in [said(&["report", "2026-11"]), said(&["export", "2026-11", "--wide", "--to", &exported])] {
+        let numbers = ["results", "failures", "pending", "skipped"].map(|name| object[name].as_u64().unwrap() as usize);
+        assert_eq!(numbers, [results.len(), failures.len(), 0, skipped.len()], "{object}");
+    }
+    let credits: i64 = results.iter().map(|line| tables::number(line, "credits")).sum();
+    assert_eq!(said(&["report", "2026-11"])["credits"], credits);
+    failures.len()
 }
 
 #[test]
