@@ -27,6 +27,7 @@ pub fn failures(figures: &Figures) -> Section {
     let credits = reasons.iter().map(|(_, _, reason)| reason.credits).sum::<u64>();
     let possibly: u64 = reasons.iter().map(|(_, _, reason)| reason.possibly_charged).sum();
     let charged = match (credits, possibly) {
+        _ if figures.mode.invented_by().is_some() => "A rehearsal and the sandbox cost nothing.".to_owned(),
         (0, 0) => "None of them was charged.".to_owned(),
         (credits, 0) => format!("They were charged {}.", counted(credits, "credit", "credits")),
         (credits, possibly) => format!(

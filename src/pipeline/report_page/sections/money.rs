@@ -17,7 +17,7 @@ pub fn credits(figures: &Figures) -> Section {
     let mut text = format!("The campaign was charged {}.", counted(account.charged.0, "credit", "credits"));
     if account.held.0 > 0 {
         text.push_str(&format!(
-            " {} held for requests without a reply.",
+            " {} held for requests whose charge is not known yet.",
             counted(account.held.0, "credit is", "credits are")
         ));
     }

@@ -93,7 +93,7 @@ fn unreadable(rows: u64) -> String {
 fn held(credits: u64) -> String {
     match credits {
         0 => "none held".to_owned(),
-        credits => format!("{} held for requests without a reply", grouped(credits)),
+        credits => format!("{} held for requests whose charge is not known yet", grouped(credits)),
     }
 }
 
