@@ -45,7 +45,7 @@ pub fn fields(about: &About, report: &RunReport, failures: &FailuresByCode) -> V
         "campaign": about.campaign,
         "mode": about.mode,
         "service": about.service,
-        "simulated": sums.simulated,
+        "simulated": if report.rehearsal { Some(true) } else { sums.simulated },
         "run": run.map(|run| json!({
             "id": run.id,
             "started_at": time(run.started_at_us),

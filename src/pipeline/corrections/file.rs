@@ -4,7 +4,7 @@
 use crate::{
     error::Error,
     files::{self, Links},
-    model::{Record, Row},
+    model::{FailureCode, Record, Row},
     pipeline::failure_file::{ADDED, RAW, RESULT_ID},
     sink::unmarked,
     source::{Origin, SourceOptions, SourceReader},
@@ -49,7 +49,16 @@ pub fn read(path: &Path) -> Result<CorrectionFile, Error> {
                     Error::Config(format!("--corrections {shown}, line {}: {fault}", row.position.line))
                 })?),
                 Record::Damaged { position, failure, .. } => {
-                    let (line, message) = (position.line, failure.message);
+                    let (line, message) = (
+                        position.line,
+                        match failure.code {
+                            // What the message of an input advises does not help here.
+                            FailureCode::InvalidUtf8 => {
+                                "expected UTF-8, found other bytes; save the file as `CSV UTF-8`".to_owned()
+                            }
+                            _ => failure.message,
+                        },
+                    );
                     return Err(Error::Config(format!("--corrections {shown}, line {line}: {message}")));
                 }
             }

@@ -109,3 +109,15 @@ async fn rows_without_an_id_have_no_subject() {
     let subjects: Vec<_> = ran.results().iter().map(|line| line["subject"].clone()).collect();
     assert_eq!(subjects.iter().filter(|subject| subject.is_null()).count(), 2, "{subjects:?}");
 }
+
+#[tokio::test]
+async fn a_file_in_another_encoding_is_refused_with_what_to_do() {
+    let mut world = World::new().csv("no,name,status\n1,,active\n");
+    let ran = world.run().await.exits(ExitCode::Failures);
+    let text = failures_csv(&ran).trim_start_matches('\u{feff}').replace("1,,active", "1,Zo\u{e9},active");
+    let latin: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    fs::write(world.path("corrected.csv"), latin).unwrap();
+    let corrections = Some(Corrections { path: world.path("corrected.csv"), change_ids: false });
+    let error = world.run_with(RunOptions { corrections, ..RunOptions::default() }).await.error();
+    assert!(error.contains("line 2: expected UTF-8, found other bytes; save the file as `CSV UTF-8`"), "{error}");
+}

@@ -177,7 +177,10 @@ fn verdict_stack(check: &CheckFigures) -> Stack {
 /// The versions of the service's lists that the answers were made with.
 fn lists(figures: &Figures) -> Option<Block> {
     let columns = [("check", "text"), ("version", "code"), ("requests", "number"), ("first", "time"), ("last", "time")];
-    let mut table = Table::new("Versions of the service's lists that the answers name. Rows with equal content share a request.", &columns);
+    let mut table = Table::new(
+        "Versions of the service's lists that the answers name. Rows with equal content share a request.",
+        &columns,
+    );
     for (check, seen) in &figures.status.sums.datasets {
         for one in seen {
             let (first, last) = (time(one.first_us), time(one.last_us));
