@@ -155,6 +155,26 @@ impl Reading {
         Ok(made.collect::<Result<_, _>>()?)
     }
 
+    /// The rows that took the place of others, each with the name of its source.
+    pub fn corrected_rows<E: From<LedgerError>>(
+        &self,
+        mut each: impl FnMut(&str, &IngestedRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let sql = "SELECT source.name, correction.row FROM correction
+                   JOIN ask ON ask.id = correction.ask
+                   JOIN split ON split.id = ask.split
+                   JOIN source ON source.id = split.source ORDER BY correction.id";
+        let mut select = self.conn.prepare(sql).map_err(LedgerError::from)?;
+        let mut rows = select.query([]).map_err(LedgerError::from)?;
+        while let Some(found) = rows.next().map_err(LedgerError::from)? {
+            let (source, row) = (found.get::<_, String>(0), found.get::<_, String>(1));
+            let row = serde_json::from_str(&row.map_err(LedgerError::from)?);
+            let row = row.map_err(|_| LedgerError::Damaged("a corrected row cannot be read".to_owned()))?;
+            each(&source.map_err(LedgerError::from)?, &row)?;
+        }
+        Ok(())
+    }
+
     /// Whether the ledger has corrected rows.
     pub(super) fn has_corrections(&self) -> Result<bool, LedgerError> {
         Ok(self.conn.query_row("SELECT EXISTS (SELECT 1 FROM correction)", [], |row| row.get(0))?)

@@ -164,3 +164,27 @@ fn numbers_of_the_input_keep_their_type_and_an_earlier_export_can_be_the_input()
     assert_eq!(left, Vec::<std::path::PathBuf>::new());
     assert!(fs::metadata(workspace.path().join("rows.jsonl")).unwrap().is_file());
 }
+
+#[test]
+fn a_corrected_row_may_have_a_value_of_another_type_or_a_new_column() {
+    let workspace = Workspace::new(1);
+    let line = |no: u64, more: &str| {
+        format!("{{\"ID No\": \"{no}\", \"status\": \"active\", \"director\": \"D Marsh\", \"age\": {no}, {more}}}\n")
+    };
+    workspace.write("book.jsonl", &(line(1, "\"name\": \"P00001 Vexford\"") + &line(2, "\"name\": null")));
+    run(&workspace, "2026-11", "book.jsonl");
+    let failures = fs::read_to_string(workspace.path().join("out/2026-11/failures.csv")).unwrap();
+    let (header, rows) = failures.split_once('\n').unwrap();
+    assert!(header.contains("ID No,status,director,age,name,"), "{header}");
+    let rows = rows.lines().map(|row| format!("{row},late\n")).collect::<String>();
+    workspace.write(
+        "corrected.csv",
+        &format!("{header},branch\n{}", rows.replace("2,active,D Marsh,2,,", "2,active,D Marsh,two,Thandi,")),
+    );
+    workspace.say(&["run", "-c", "rescreen.toml", "--yes", "--corrections", "corrected.csv"]).exits(0);
+    for name in ["rows.jsonl", "rows.parquet", "rows.csv", "rows.xlsx"] {
+        workspace.say(&["export", "--to", name, "--wide"]).exits(0);
+    }
+    let lines = jsonl(&workspace.path().join("rows.jsonl"));
+    assert_eq!((&lines[0]["age"], &lines[1]["age"], &lines[1]["branch"]), (&json!("1"), &json!("two"), &json!("late")));
+}

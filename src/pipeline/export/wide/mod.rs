@@ -255,6 +255,13 @@ fn input_columns(
         columns.note(&projector.shown_row(&row.input));
         Ok(())
     })?;
+    // A corrected row may have a value of another type, or a column that no row had.
+    reading.corrected_rows(|source, row| -> Result<(), Error> {
+        if let Some(input) = inputs.iter_mut().find(|input| input.name == source) {
+            input.columns.note(&projector.shown_row(&row.input));
+        }
+        Ok(())
+    })?;
     Ok(inputs)
 }
 
