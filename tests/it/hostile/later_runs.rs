@@ -178,6 +178,8 @@ fn repeats_take_at_most_a_quarter_of_the_slots_while_new_rows_wait() {
         let others = since.iter().filter(|one| one.row <= 20 && begun - one.at < REPLY * 9 / 10);
         others.count()
     };
-    let most = (first_new..last_new).map(under_way).max().unwrap();
+    // A repeat that was sent after the last new row may arrive before it.
+    let before_the_last = |at: &usize| entries[*at].at + REPLY / 2 < entries[last_new].at;
+    let most = (first_new..last_new).filter(before_the_last).map(under_way).max().unwrap();
     assert!(most <= 1, "{most} of 4 slots had repeats while new rows waited");
 }
