@@ -191,11 +191,22 @@ pub enum Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn is(self, cells: &[TableCell]) -> bool {
+    /// The place of the column that says which rows are wanted.
+    fn place(self) -> usize {
         match self {
-            Wanted::Subject(subject) => optional(cells, SUBJECT) == Some(subject),
-            Wanted::RowNumber(number) => row_number(cells) == number,
-            Wanted::ResultIds(ids) => ids.contains(text(cells, RESULT_ID)),
+            Wanted::Subject(_) => SUBJECT,
+            Wanted::RowNumber(_) => ROW_NUMBER,
+            Wanted::ResultIds(_) => RESULT_ID,
+        }
+    }
+
+    /// Whether a row with this cell in that column is wanted.
+    fn is(self, cell: &TableCell) -> bool {
+        match (self, cell) {
+            (Wanted::Subject(subject), TableCell::Text(text)) => text == subject,
+            (Wanted::RowNumber(number), TableCell::Integer(found)) => u64::try_from(*found) == Ok(number),
+            (Wanted::ResultIds(ids), TableCell::Text(text)) => ids.contains(text),
+            _ => false,
         }
     }
 }
@@ -231,15 +242,15 @@ fn rows_in_part(
     found: &mut Vec<SeenRow>,
 ) -> Result<i64, Error> {
     let (mut is_here, mut last_us) = (false, i64::MIN);
-    each_row_of_part(folder, dataset, part, &COMMON, &mut |cells| {
-        is_here |= wanted.is(cells);
-        last_us = last_us.max(completed_at(cells).unwrap_or(i64::MIN));
+    each_row_of_part(folder, dataset, part, &[COMMON[wanted.place()], COMMON[COMPLETED_AT]], &mut |cells| {
+        is_here |= wanted.is(&cells[0]);
+        last_us = last_us.max(time(&cells[1]).unwrap_or(i64::MIN));
         Ok(())
     })?;
     if is_here {
         let columns = Columns::of(dataset);
         each_row_of_part(folder, dataset, part, &columns.names(), &mut |cells| {
-            if wanted.is(cells) {
+            if wanted.is(&cells[wanted.place()]) {
                 found.push(columns.row(folder, cells));
             }
             Ok(())
@@ -303,7 +314,7 @@ impl<'a> Columns<'a> {
                 DatasetKind::Pending => SeenEnd::Pending { reason: first },
                 _ => SeenEnd::Skipped { reason: first },
             },
-            completed_at_us: completed_at(cells),
+            completed_at_us: time(&cells[COMPLETED_AT]),
             source: owned(SOURCE),
             row_number: row_number(cells),
             sent: optional(cells, WORD + 2).and_then(|json| serde_json::from_str(json).ok()),
@@ -336,9 +347,9 @@ fn row_number(cells: &[TableCell]) -> u64 {
     }
 }
 
-fn completed_at(cells: &[TableCell]) -> Option<i64> {
-    match cells[COMPLETED_AT] {
-        TableCell::Timestamp(at_us) => Some(at_us),
+fn time(cell: &TableCell) -> Option<i64> {
+    match cell {
+        TableCell::Timestamp(at_us) => Some(*at_us),
         _ => None,
     }
 }

@@ -135,11 +135,6 @@ impl ResultRow<'_> {
         cells
     }
 
-    /// The cells of the columns of the check.
-    pub fn into_own_cells(self) -> Vec<TableCell> {
-        self.columns.into_iter().map(TableCell::from).collect()
-    }
-
     /// The cells in the order of [`super::results_schema`].
     pub fn into_cells(self, form: ResultForm) -> Vec<TableCell> {
         let typed = |cell: TableCell| match cell {

@@ -2,10 +2,9 @@
 //! results if the rules recognise them.
 
 use crate::{
-    error::Error,
     ledger::{AskFate, AskView, RequestView},
-    model::{FailureCode, Judgement, Verdict, state::State},
-    pipeline::publish::project::{Projector, pending_reason},
+    model::{FailureCode, Verdict, state::State},
+    pipeline::publish::project::pending_reason,
     sink::PendingReason,
 };
 
@@ -40,19 +39,4 @@ pub fn judged(request: &RequestView, verdict: Verdict) -> Standing {
     } else {
         Standing::Result(verdict)
     }
-}
-
-/// Where an ask stands, with the judgement of its answer and when that came, if it is a result.
-///
-/// # Errors
-/// The ledger contradicts itself.
-pub fn standing(projector: &Projector, ask: &AskView<'_>) -> Result<(Standing, Option<(Judgement, i64)>), Error> {
-    let request = match before_judging(ask) {
-        Ok(standing) => return Ok((standing, None)),
-        Err(request) => request,
-    };
-    let (judgement, at_us) = projector.judged(ask, request)?;
-    let standing = judged(request, judgement.verdict);
-    let is_result = matches!(standing, Standing::Result(_));
-    Ok((standing, is_result.then_some((judgement, at_us))))
 }

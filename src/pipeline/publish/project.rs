@@ -11,7 +11,7 @@ use crate::{
     error::Error,
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
     model::{
-        Failure, FailureCode, Judgement, Position, Stage, clock::usable_life_us, job_life::LOST_AFTER, json_numbers,
+        Failure, FailureCode, Position, Stage, clock::usable_life_us, job_life::LOST_AFTER, json_numbers,
         reply_text::reply_text, state::State,
     },
     pipeline::{
@@ -212,13 +212,6 @@ impl Projector {
             answer: shown,
             answer_is_json: read.is_json && hidden.is_none(),
         })
-    }
-
-    /// The judgement of an answered ask by the current rules, and when its answer came.
-    pub fn judged(&self, ask: &AskView<'_>, request: &RequestView) -> Result<(Judgement, i64), Error> {
-        let answer = request.answer.as_ref().ok_or_else(|| damaged("an ask with a result has no answer"))?;
-        let read = self.check(ask.check_use)?.current.read(ask, request, answer, Judging::Anew)?;
-        Ok((read.judgement, answer.completed_at_us))
     }
 
     /// What identifies an ask in the outputs.

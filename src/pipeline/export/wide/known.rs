@@ -2,7 +2,6 @@
 //! is an earlier export of this kind.
 
 use crate::{
-    model::Judgement,
     pipeline::{
         compare::{ChangedRow, Outcome},
         export::standing::Standing,
@@ -15,15 +14,22 @@ use std::{collections::HashSet, iter::repeat_n};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
     pub standing: Standing,
-    /// The judgement of the answer, and when it came, in microseconds since 1970.
-    pub judgement: Option<(Judgement, i64)>,
+    pub result: Option<KnownResult>,
     /// How it changed since an earlier round.
     pub changed: Option<ChangedRow>,
-    /// The cells of the columns of the check, if there is a result.
+}
+
+/// What is known of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownResult {
+    pub finding: String,
+    /// When the answer came, in microseconds since 1970.
+    pub completed_at_us: i64,
+    /// The cells of the check's own columns.
     pub cells: Vec<TableCell>,
 }
 
-/// A check, and the columns that it has of its own.
+/// A check and its own columns.
 pub struct KnownCheck {
     pub name: String,
     pub columns: Vec<Column>,
@@ -71,10 +77,11 @@ impl KnownColumns {
                 cells.push(TableCell::or_null(changed.map(|one| TableCell::text(one.change.as_str()))));
                 cells.push(TableCell::or_null(changed.and_then(|one| one.before).map(before)));
             }
-            let own = known.as_ref().map(|known| known.cells.clone()).unwrap_or_default();
             cells.extend(ended(known.as_ref()));
-            let missing = check.columns.len().saturating_sub(own.len());
-            cells.extend(own.into_iter().chain(repeat_n(TableCell::Null, missing)));
+            match known.and_then(|known| known.result) {
+                Some(result) => cells.extend(result.cells),
+                None => cells.extend(repeat_n(TableCell::Null, check.columns.len())),
+            }
         }
         cells
     }
@@ -89,10 +96,10 @@ fn before(outcome: Outcome) -> TableCell {
 fn ended(known: Option<&Known>) -> [TableCell; 4] {
     let null = || TableCell::Null;
     let Some(known) = known else { return [null(), null(), null(), null()] };
-    match (&known.judgement, known.standing) {
-        (Some((judgement, at_us)), Standing::Result(verdict)) => {
-            let finding = TableCell::text(judgement.finding.as_str());
-            [TableCell::text(verdict.as_str()), finding, day(*at_us), null()]
+    match (&known.result, known.standing) {
+        (Some(result), Standing::Result(verdict)) => {
+            let finding = TableCell::text(result.finding.as_str());
+            [TableCell::text(verdict.as_str()), finding, day(result.completed_at_us), null()]
         }
         (_, standing) => [null(), null(), null(), TableCell::Text(reason(standing))],
     }
@@ -132,7 +139,7 @@ mod tests {
     }
 
     fn known(standing: Standing) -> Known {
-        Known { standing, judgement: None, changed: None, cells: Vec::new() }
+        Known { standing, result: None, changed: None }
     }
 
     #[test]
@@ -168,10 +175,10 @@ mod tests {
             let ended = [text("failed_now"), text("clear"), null(), null(), null(), text(expected), null(), null()];
             assert!(cells == ended, "{cells:?}");
         }
-        let judgement = Judgement { verdict: Verdict::Review, finding: "name_match".to_owned() };
         // 2026-11-20T23:59:59.999999Z
-        let judgement = Some((judgement, 1_795_219_199_999_999));
-        let found = Known { judgement, ..known(Standing::Result(Verdict::Review)) };
+        let completed_at_us = 1_795_219_199_999_999;
+        let result = KnownResult { finding: "name_match".to_owned(), completed_at_us, cells: Vec::new() };
+        let found = Known { result: Some(result), ..known(Standing::Result(Verdict::Review)) };
         let day = TableCell::Date(jiff::civil::date(2026, 11, 20));
         assert!(
             ended(Some(&found)) == [TableCell::text("review"), TableCell::text("name_match"), day, TableCell::Null]

@@ -7,7 +7,7 @@ mod known;
 use super::{
     book::Book,
     selection::Selection,
-    standing::{Standing, standing},
+    standing::{Standing, before_judging, judged},
     tally::Tally,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     sink::{FileFormat, OutputMode, Schema, TableCell, TableWriter, WrittenFile},
 };
 use columns::InputColumns;
-use known::{Known, KnownCheck, KnownColumns};
+use known::{Known, KnownCheck, KnownColumns, KnownResult};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// Where the rows go.
@@ -154,21 +154,24 @@ impl<'a> Wide<'a> {
             self.end_row()?;
             self.current = Some(self.begin_row(ask));
         }
-        let (standing, judgement) = standing(self.projector, ask)?;
+        let (standing, result) = match before_judging(ask) {
+            Ok(standing) => (standing, None),
+            Err(request) => {
+                let check = self.projector.check(ask.check_use)?;
+                let rules = (&check.current, Judging::Anew);
+                let row = self.projector.result_row(check, rules, self.mode, ask, &mut |_| {})?;
+                let standing = judged(request, row.verdict);
+                let cells = row.columns.into_iter().map(TableCell::from).collect();
+                let result = KnownResult { finding: row.finding, completed_at_us: row.completed_at_us, cells };
+                (standing, matches!(standing, Standing::Result(_)).then_some(result))
+            }
+        };
         self.tally.count(ask.check_use, &standing);
         let Some(row) = &mut self.current else { return Ok(()) };
         let result_id = || self.projector.result_id(self.mode, ask);
         row.is_kept |= self.selection.keeps(ask.check_use, &standing, result_id);
-        let cells = match standing {
-            Standing::Result(_) => {
-                let check = self.projector.check(ask.check_use)?;
-                let rules = (&check.current, Judging::Anew);
-                self.projector.result_row(check, rules, self.mode, ask, &mut |_| {})?.into_own_cells()
-            }
-            _ => Vec::new(),
-        };
         let changed = self.selection.changed().and_then(|changed| changed.get(&result_id()));
-        let known = Known { standing, judgement, changed, cells };
+        let known = Known { standing, result, changed };
         match ask.check_use {
             Some(check) => {
                 if let Some(place) = self.checks.get(&check) {
