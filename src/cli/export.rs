@@ -8,9 +8,9 @@ use rescreen::{
     model::{ExitCode, Stop, Verdict},
     pipeline::{
         self, ChangedSince, ExportFormat, ExportOrder, Exported,
-        wording::{counted, grouped},
+        wording::{ask_counts, counted, grouped},
     },
-    sink::CELL_CHARACTERS_MAX,
+    sink::{AskCounts, CELL_CHARACTERS_MAX},
 };
 use serde_json::{Value, json};
 use std::{
@@ -105,23 +105,10 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
     Ok(ExitCode::Complete)
 }
 
-/// The results, failures, pending and skipped asks of the campaign.
-fn sums(exported: &Exported) -> [u64; 4] {
-    let sum = |count: fn(&rescreen::sink::CheckTotals) -> u64| exported.totals.iter().map(count).sum::<u64>();
-    let failures = sum(|totals| totals.failures) + exported.unreadable_rows;
-    [sum(|totals| totals.results), failures, sum(|totals| totals.pending), sum(|totals| totals.skipped)]
-}
-
 /// What is said about an export.
 fn lines(exported: &Exported, to: &Path) -> Vec<String> {
-    let [results, failures, pending, skipped] = sums(exported);
-    let mut lines = vec![format!(
-        "the campaign has {}, {}, {} pending, {} skipped",
-        counted(results, "result", "results"),
-        counted(failures, "failure", "failures"),
-        grouped(pending),
-        grouped(skipped)
-    )];
+    let counts = AskCounts::of(&exported.totals, exported.unreadable_rows);
+    let mut lines = vec![format!("the campaign has {}", ask_counts(counts))];
     let rows = counted(exported.rows, "row", "rows");
     lines.push(match &exported.limits {
         Some(limits) => format!("{rows} exported, only {limits}"),
@@ -158,7 +145,7 @@ fn unread_lines(exported: &Exported, to: &Path) -> Vec<String> {
 }
 
 fn fields(exported: &Exported, to: &Path) -> Value {
-    let [results, failures, pending, skipped] = sums(exported);
+    let counts = AskCounts::of(&exported.totals, exported.unreadable_rows);
     let is_folder = to.is_dir();
     let files: Vec<Value> = exported
         .files
@@ -178,10 +165,10 @@ fn fields(exported: &Exported, to: &Path) -> Value {
         "campaign": exported.campaign,
         "mode": exported.mode,
         "folder": to.display().to_string(),
-        "results": results,
-        "failures": failures,
-        "pending": pending,
-        "skipped": skipped,
+        "results": counts.results,
+        "failures": counts.failures,
+        "pending": counts.pending,
+        "skipped": counts.skipped,
         "file_format": exported.format.as_str(),
         "rows": exported.rows,
         "files": files,

@@ -1,6 +1,7 @@
 //! Formatting of counts for reports, notes and messages.
 
 pub use crate::model::grouped::grouped;
+use crate::sink::AskCounts;
 use std::path::Path;
 
 /// A number and its noun, in the singular or plural.
@@ -26,5 +27,17 @@ pub fn in_quarantine(requests: u64, is_charged: bool, out: &Path) -> String {
         "{} in quarantine: {risk}decide with `rescreen resolve {} --list`",
         counted(requests, "request is", "requests are"),
         out.display()
+    )
+}
+
+/// The asks of a campaign, by dataset.
+pub fn ask_counts(counts: AskCounts) -> String {
+    let AskCounts { results, failures, pending, skipped } = counts;
+    format!(
+        "{}, {}, {} pending, {} skipped",
+        counted(results, "result", "results"),
+        counted(failures, "failure", "failures"),
+        grouped(pending),
+        grouped(skipped)
     )
 }

@@ -72,6 +72,6 @@ pub use published::{PublishedFolder, jsonl_cells};
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};
 pub use spreadsheet_text::{BYTE_ORDER_MARK, harmless, unmarked};
 pub use table::{Column, Kind, OutputFormat, Schema, TableCell};
-pub use totals::{CheckTotals, InputTotals, MappingTotals, SourceTotals};
+pub use totals::{AskCounts, CheckTotals, InputTotals, MappingTotals, SourceTotals};
 pub use workbook::{CELL_CHARACTERS_MAX, Workbook, WrittenWorkbook};
 pub use writer::{TableWriter, WrittenFile, write_file};

@@ -40,6 +40,28 @@ impl CheckTotals {
     }
 }
 
+/// The asks of all checks, by dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskCounts {
+    pub results: u64,
+    /// Also the rows that could not be read.
+    pub failures: u64,
+    pub pending: u64,
+    pub skipped: u64,
+}
+
+impl AskCounts {
+    pub fn of(totals: &[CheckTotals], unreadable_rows: u64) -> AskCounts {
+        let sum = |count: fn(&CheckTotals) -> u64| totals.iter().map(count).sum::<u64>();
+        AskCounts {
+            results: sum(|totals| totals.results),
+            failures: sum(|totals| totals.failures) + unreadable_rows,
+            pending: sum(|totals| totals.pending),
+            skipped: sum(|totals| totals.skipped),
+        }
+    }
+}
+
 /// What was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct InputTotals {

@@ -92,10 +92,9 @@ impl ChangeFile {
 
 /// The format that the ending of a name stands for.
 fn by_extension(path: &Path) -> Option<ExportFormat> {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        None => None,
-        Some("ndjson") => Some(ExportFormat::Files(FileFormat::Jsonl)),
-        Some(extension) => extension.parse().ok(),
+    match path.extension() {
+        Some(extension) if extension == "ndjson" => Some(ExportFormat::Files(FileFormat::Jsonl)),
+        _ => ExportFormat::of_name(path),
     }
 }
 

@@ -16,9 +16,10 @@ use rescreen::{
     model::{ExitCode, FailureCode, Verdict, field::tidy, nearest::hint, printable::printable, shell_words::quoted},
     pipeline::{
         show::{RowFilter, Wanted, WantedEnd, first_rows, rows_of},
-        wording::{counted, grouped},
+        verdict_of,
+        wording::{ask_counts, counted, grouped},
     },
-    sink::{DatasetKind, Manifest, PublishedFolder},
+    sink::{AskCounts, DatasetKind, PublishedFolder},
 };
 use std::path::{Path, PathBuf};
 
@@ -61,11 +62,10 @@ pub struct ShowArgs {
 }
 
 fn verdict(text: &str) -> Result<Verdict, String> {
-    let names = Verdict::ALL.map(Verdict::as_str);
-    Verdict::from_word(text).ok_or_else(|| match text {
-        "failed" => "a failure has no verdict; --failures shows the failures".to_owned(),
-        _ => format!("expected one of {}, found `{text}`{}", names.join(", "), hint(text, names)),
-    })
+    match text {
+        "failed" => Err("a failure has no verdict; --failures shows the failures".to_owned()),
+        _ => verdict_of(text),
+    }
 }
 
 fn code(text: &str) -> Result<FailureCode, String> {
@@ -117,7 +117,7 @@ fn of_folder(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Error> {
     }
     let invented = manifest.mode.invented_by().map_or(String::new(), |_| " (invented answers)".to_owned());
     escaped_to_stdout(&format!("{} · {}{invented}", printable(&manifest.campaign), manifest.mode.as_str()));
-    escaped_to_stdout(&totals(manifest));
+    escaped_to_stdout(&ask_counts(AskCounts::of(&manifest.totals, manifest.input.unreadable_rows)));
     if filter.leaves_out() {
         escaped_to_stdout(&counted(seen.total, "row matches", "rows match"));
     }
@@ -141,18 +141,6 @@ fn of_folder(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Error> {
         );
     }
     Ok(ExitCode::Complete)
-}
-
-/// The totals of all checks.
-fn totals(manifest: &Manifest) -> String {
-    let sum = |count: fn(&rescreen::sink::CheckTotals) -> u64| manifest.totals.iter().map(count).sum::<u64>();
-    format!(
-        "{}, {}, {} pending, {} skipped",
-        counted(sum(|totals| totals.results), "result", "results"),
-        counted(sum(|totals| totals.failures) + manifest.input.unreadable_rows, "failure", "failures"),
-        grouped(sum(|totals| totals.pending)),
-        grouped(sum(|totals| totals.skipped))
-    )
 }
 
 /// Every row of a subject, or with a number.

@@ -72,7 +72,7 @@ impl ExportFormat {
     }
 
     /// The format of a file with this name.
-    fn of_name(path: &Path) -> Option<ExportFormat> {
+    pub fn of_name(path: &Path) -> Option<ExportFormat> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         ExportFormat::ALL.into_iter().find(|format| format.as_str() == extension)
     }
