@@ -9,8 +9,8 @@ pub const PAGE: usize = 80;
 /// The spaces between a number or a name and the note behind it.
 const GAP: &str = "   ";
 
-/// Wraps a text at this many columns. A longer word gets a line of its own. If a note stands behind a gap, later lines
-/// start below the note. Otherwise they are indented.
+/// Breaks a text into lines of at most this many columns. A longer word stays whole, on its own line. If there is a note
+/// behind a gap, the next lines begin below the note. Otherwise they are indented.
 pub fn wrapped(text: &str, columns: usize) -> String {
     lines(text, columns).join("\n")
 }

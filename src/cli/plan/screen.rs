@@ -76,7 +76,7 @@ fn tree(planned: &Planned<'_>) -> Vec<String> {
     let corrected = planned.plan.corrected_asks();
     let rejected = match corrected {
         0 => "cannot be sent, and costs nothing",
-        _ => "as the rows stand in the input",
+        _ => "counted without the corrections",
     };
     [
         count("rows", tree.rows, ""),

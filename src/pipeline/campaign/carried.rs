@@ -209,9 +209,9 @@ pub fn expected_names<T>(declaration: &Declaration, used: &BTreeMap<String, T>) 
     used.map(|(_, expect)| expect.name.clone()).collect()
 }
 
-/// The columns that a list stands for, once the columns of the input are known. A column that the list names has the name
-/// that it gets there. Another one gets a name of its own if the results have a column of its name already, or two columns
-/// have the same name; `own` are the columns of the results.
+/// The columns that a list stands for, once the columns of the input are known. A column that the list names keeps the name
+/// it has there. A column that the star adds gets the prefix `input_` if its name is taken. `own` are the columns that the
+/// results have without carried ones.
 pub fn expanded(carry: &[Carried], columns: &[String], own: &HashSet<String>) -> Vec<Carried> {
     let is_named = |column: &String| carry.iter().any(|one| !one.is_all() && folded(&one.column) == folded(column));
     let named = carry.iter().filter(|one| !one.is_all()).map(|one| column_name(one.name()));

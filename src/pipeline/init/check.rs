@@ -25,7 +25,7 @@ const NUMBERS: [FieldKind; 5] =
 const FEW_ROWS_PERCENT: usize = 50;
 /// A column of names, of which nothing but its texts is known, has a value in at least this many rows of 100.
 const FILLED_PERCENT: usize = 90;
-/// If so many values of 100 have several words, the column has names rather than codes.
+/// A column has names, and not codes, if this percentage of its values has several words.
 const WORDS_PERCENT: usize = 30;
 
 /// What becomes of a field in the campaign file.

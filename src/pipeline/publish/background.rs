@@ -45,14 +45,15 @@ impl Publishing {
         }
     }
 
-    /// Marks the manifest of an earlier run before anything is sent or waited for, so that nobody takes it for the end.
+    /// Marks the manifest of an earlier run before this run sends or waits for anything. A reader must not take it as the
+    /// result of this run.
     ///
     /// # Errors
     /// The manifest cannot be written.
     pub fn begin(&mut self) -> Result<(), Error> {
         let sums = self.publisher.sums();
-        let is_open = |state: &State| !matches!(state, State::Answered | State::Failed | State::Quarantined);
-        let has_work = State::ALL.into_iter().filter(is_open).any(|state| sums.in_state(state) > 0);
+        let is_open = |state: State| !state.is_settled() && state != State::Quarantined;
+        let has_work = State::ALL.into_iter().any(|state| is_open(state) && sums.in_state(state) > 0);
         if has_work { self.mark() } else { Ok(()) }
     }
 

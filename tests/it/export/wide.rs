@@ -14,8 +14,8 @@ const CHECKS: [&str; 2] = ["aml-screening", "director-aml"];
 const OWN: [&str; 6] =
     ["match_count", "top_match_name", "top_match_type", "top_match_score", "dataset_version", "dataset_published_at"];
 
-/// What the datasets say of each check of each row: verdict, finding and day, or why there is no result, and the columns
-/// of the check.
+/// What the datasets have for each check of each row: verdict, finding, day and the columns of the check. Without a result,
+/// it is the reason.
 fn known(workspace: &Workspace) -> BTreeMap<(i64, &'static str), Vec<String>> {
     exported(workspace, &["--to", "datasets", "--single"]);
     let lines = |name: &str| jsonl(&workspace.path().join("datasets").join(name));
