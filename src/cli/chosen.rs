@@ -10,11 +10,7 @@ use rescreen::{
     Error,
     ledger::Reading,
     model::shell_words::quoted,
-    pipeline::{
-        Place,
-        campaign::{SIMULATED_ORIGIN, file::CampaignFile},
-        ledger_in, places_of, read_file,
-    },
+    pipeline::{Place, campaign::SIMULATED_ORIGIN, ledger_in, places_of, read_file},
     sink::{MANIFEST_NAME, PublishedFolder, SinkError},
 };
 use std::{
@@ -48,7 +44,10 @@ pub enum Choice {
 /// # Errors
 /// None or several can be chosen.
 pub fn one(command: &str, place: Option<&Path>, config: Option<&Path>) -> Result<Chosen, Error> {
-    only(command, place, choose(command, place, config)?)
+    match (choose(command, place, config)?, config.filter(|_| place.is_none())) {
+        (Choice::Rehearsal(_), Some(path)) => Err(nothing_begun(path)?),
+        (choice, _) => only(command, place, choice),
+    }
 }
 
 fn only(command: &str, place: Option<&Path>, choice: Choice) -> Result<Chosen, Error> {
@@ -91,13 +90,13 @@ pub fn choose(command: &str, place: Option<&Path>, config: Option<&Path>) -> Res
         if let Some(place) = places.iter().find(|place| !is_absent(&place.ledger) && !is_rehearsal(&place.ledger)) {
             return Ok(Choice::One(chosen_by_file(place)));
         }
-        if config.is_some() {
-            return Err(nothing_begun(file, &places, &path));
-        }
     }
     let names: Vec<String> = file.iter().flat_map(|file| places_of(file, &base)).map(|place| place.campaign).collect();
     let mut found = campaigns_in(&base.join("out"))?;
     let of_file = found.rehearsals.iter().find(|folder| names.iter().any(|name| is_called(folder, name))).cloned();
+    if config.is_some() {
+        return of_file.map_or_else(|| Err(nothing_begun(&path)?), |rehearsal| Ok(Choice::Rehearsal(rehearsal)));
+    }
     match found.campaigns.len() {
         1 => Ok(Choice::One(Chosen { place: found.campaigns.remove(0), out: None })),
         0 => match (found.without_ledger.first(), of_file, found.rehearsals.as_slice()) {
@@ -250,16 +249,22 @@ fn is_called(folder: &Path, name: &str) -> bool {
     folder == name || folder.strip_suffix(".simulated") == Some(name)
 }
 
-fn nothing_begun(file: &CampaignFile, places: &[Place], path: &Path) -> Error {
+/// The error of a command that needs the campaign of this file, which has not begun.
+///
+/// # Errors
+/// The file cannot be read.
+fn nothing_begun(path: &Path) -> Result<Error, Error> {
+    let file = read_file(path)?;
+    let places = places_of(&file, path.parent().unwrap_or(Path::new("")));
     let names = file.campaign.as_deref().or(places.first().map(|place| place.campaign.as_str()));
     let ledgers: Vec<PathBuf> = places.iter().map(|place| place.ledger.clone()).collect();
-    Error::Config(format!(
+    Ok(Error::Config(format!(
         "the campaign {} of {} has no ledger yet: expected {}; `rescreen run -c {}` creates it",
         names.map_or_else(String::new, |name| format!("`{name}`")),
         path.display(),
         ledgers.iter().map(|ledger| ledger.display().to_string()).collect::<Vec<_>>().join(" or "),
         path.display()
-    ))
+    )))
 }
 
 /// The error of a command that needs a campaign, where only rehearsals are. It has the command for each of them, ready

@@ -236,13 +236,16 @@ impl BuiltIn {
 
 /// A simulator with these limits and checks.
 fn of(service: &Service, catalogue: &Catalogue) -> Settings {
+    let usual = Settings::default();
     Settings {
         per_minute: service.pace().per_minute,
         per_minute_max: service.pace().per_minute_max,
         catalogue: catalogue.clone(),
         // It ends with this process, so its jobs end at once.
         job_time: Some(Duration::ZERO),
-        ..Settings::default()
+        // A rehearsal at full speed repeats a request earlier than the cooldown allows.
+        cooldown: if service.unlimited { Duration::ZERO } else { usual.cooldown },
+        ..usual
     }
 }
 

@@ -184,6 +184,8 @@ fn place_of_source(folder: &PublishedFolder, cells: &[TableCell]) -> usize {
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted<'a> {
     Subject(&'a str),
+    /// The rows whose subject is this one but for zeros in front, which spreadsheet programs remove.
+    ZerosAside(&'a str),
     /// The rows with this number in their input.
     RowNumber(u64),
     /// The rows with these values of `result_id`.
@@ -194,7 +196,7 @@ impl Wanted<'_> {
     /// The place of the column that says which rows are wanted.
     fn place(self) -> usize {
         match self {
-            Wanted::Subject(_) => SUBJECT,
+            Wanted::Subject(_) | Wanted::ZerosAside(_) => SUBJECT,
             Wanted::RowNumber(_) => ROW_NUMBER,
             Wanted::ResultIds(_) => RESULT_ID,
         }
@@ -204,6 +206,9 @@ impl Wanted<'_> {
     fn is(self, cell: &TableCell) -> bool {
         match (self, cell) {
             (Wanted::Subject(subject), TableCell::Text(text)) => text == subject,
+            (Wanted::ZerosAside(subject), TableCell::Text(text)) => {
+                text.trim_start_matches('0') == subject.trim_start_matches('0')
+            }
             (Wanted::RowNumber(number), TableCell::Integer(found)) => u64::try_from(*found) == Ok(number),
             (Wanted::ResultIds(ids), TableCell::Text(text)) => ids.contains(text),
             _ => false,

@@ -93,7 +93,7 @@ fn is_temporary(name: &str) -> bool {
 }
 
 /// The number in a part's file name.
-fn snapshot_number(name: &str) -> Option<u64> {
+pub(super) fn snapshot_number(name: &str) -> Option<u64> {
     let (number, extension) = name.strip_prefix("part-")?.split_once('.')?;
     let is_number = number.len() >= 6 && number.bytes().all(|digit| digit.is_ascii_digit());
     (is_number && extension.parse::<OutputFormat>().is_ok()).then(|| number.parse().ok())?

@@ -1,7 +1,10 @@
 //! A snapshot being written: one table in one or more parts. A part ends after a fixed number of rows, because
 //! row-group metadata is buffered until the footer is written.
 
-use super::{DatasetKind, OutputFormat, Part, Schema, SinkError, TableCell, TableWriter};
+use super::{
+    DatasetKind, OutputFormat, Part, Schema, SinkError, TableCell, TableWriter, folder::snapshot_number,
+    new_file::digest,
+};
 use std::path::Path;
 
 /// The most rows in one part of a snapshot.
@@ -47,10 +50,19 @@ impl<'a> SnapshotWriter<'a> {
         self.part.write_row(row)
     }
 
-    /// Publishes the last part, and returns all parts in order.
-    pub fn finish(mut self) -> Result<Vec<Part>, SinkError> {
+    /// Publishes the last part, and returns all parts in order. If the `earlier` parts have the same content and are
+    /// still there, they are returned, so that a reader that knows them finds nothing new. The next sweep removes the others.
+    pub fn finish(mut self, earlier: &[Part]) -> Result<Vec<Part>, SinkError> {
         self.parts.push(Part::of(path(self.kind, self.number, self.format), self.part.finish()?));
-        Ok(self.parts)
+        let content = |part: &Part| (part.rows, part.bytes, part.sha256.clone());
+        let is_same = earlier.iter().map(content).eq(self.parts.iter().map(content));
+        // A manifest that was changed could name any file.
+        let is_there = |part: &Part| {
+            let name = part.path.strip_prefix(self.kind.as_str()).and_then(|name| name.strip_prefix('/'));
+            name.and_then(snapshot_number).is_some()
+                && digest(&self.out.join(&part.path)).is_ok_and(|found| found == part.sha256)
+        };
+        Ok(if is_same && earlier.iter().all(is_there) { earlier.to_vec() } else { self.parts })
     }
 }
 
@@ -74,11 +86,31 @@ mod tests {
             cells.push(TableCell::integer(row));
             writer.write_row(cells).unwrap();
         }
-        let parts = writer.finish().unwrap();
+        let parts = writer.finish(&[]).unwrap();
         for part in &parts {
             assert_eq!(std::fs::metadata(folder.path().join(&part.path)).unwrap().len(), part.bytes);
         }
         parts.into_iter().map(|part| (part.path, part.rows)).collect()
+    }
+
+    #[test]
+    fn a_snapshot_with_the_same_content_keeps_its_parts_if_they_are_unchanged() {
+        let folder = tempfile::tempdir().unwrap();
+        let schema = skipped_schema();
+        let write = |number: u64, earlier: &[Part]| {
+            let format = OutputFormat::Parquet;
+            let writer = SnapshotWriter::create(folder.path(), DatasetKind::Skipped, number, format, &schema).unwrap();
+            writer.finish(earlier).unwrap()
+        };
+        let first = write(1, &[]);
+        assert_eq!(write(2, &first), first);
+        let named = |path: &str| [Part { path: path.to_owned(), ..first[0].clone() }];
+        std::fs::copy(folder.path().join(&first[0].path), folder.path().join("part-000001.parquet")).unwrap();
+        for elsewhere in ["part-000001.parquet", "skipped/../part-000001.parquet"] {
+            assert_eq!(write(3, &named(elsewhere))[0].path, "skipped/part-000003.parquet", "{elsewhere}");
+        }
+        std::fs::write(folder.path().join(&first[0].path), "changed").unwrap();
+        assert_eq!(write(4, &first)[0].path, "skipped/part-000004.parquet");
     }
 
     #[test]

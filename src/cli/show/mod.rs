@@ -148,7 +148,7 @@ fn looked_up(args: &ShowArgs, wanted: Wanted<'_>, paths: &[PathBuf]) -> Result<E
     let folders = paths.iter().map(|path| PublishedFolder::open(path)).collect::<Result<Vec<_>, _>>()?;
     let mut rows = rows_of(&folders, wanted)?;
     if rows.is_empty() {
-        return Err(nothing_found(args, wanted, paths));
+        return Err(nothing_found(args, wanted, &folders)?);
     }
     let filter = args.filter();
     rows.retain(|row| filter.wants_row(row));
@@ -168,7 +168,7 @@ fn looked_up(args: &ShowArgs, wanted: Wanted<'_>, paths: &[PathBuf]) -> Result<E
     let what = match wanted {
         Wanted::Subject(subject) => printable(subject).into_owned(),
         Wanted::RowNumber(number) => format!("row {number}"),
-        Wanted::ResultIds(_) => String::new(),
+        Wanted::ZerosAside(_) | Wanted::ResultIds(_) => String::new(),
     };
     escaped_to_stdout(&format!(
         "{what}: {}, in {} searched",
@@ -184,13 +184,22 @@ fn looked_up(args: &ShowArgs, wanted: Wanted<'_>, paths: &[PathBuf]) -> Result<E
 }
 
 /// Why nothing was found. A subject may be a person's number, so it is not repeated.
-fn nothing_found(args: &ShowArgs, wanted: Wanted<'_>, paths: &[PathBuf]) -> Error {
-    if let (Some(folder), true) = (paths.first(), args.subject.is_some() || args.row_number.is_some()) {
+///
+/// # Errors
+/// A part cannot be read.
+fn nothing_found(args: &ShowArgs, wanted: Wanted<'_>, folders: &[PublishedFolder]) -> Result<Error, Error> {
+    let zeros = match wanted {
+        Wanted::Subject(subject) if !rows_of(folders, Wanted::ZerosAside(subject))?.is_empty() => {
+            "; there is one with more or fewer zeros in front, which spreadsheet programs remove"
+        }
+        _ => "",
+    };
+    if let (Some(folder), true) = (folders.first(), args.subject.is_some() || args.row_number.is_some()) {
         let what = match wanted {
             Wanted::RowNumber(number) => format!("a row {number}"),
             _ => "a row with this subject".to_owned(),
         };
-        return Error::Config(format!("{}: expected {what}, found none", folder.display()));
+        return Ok(Error::Config(format!("{}: expected {what}, found none{zeros}", folder.path().display())));
     }
     // The name of a campaign that has published nothing yet is not a subject.
     let place = match chosen::choose("show", args.what.as_deref().map(Path::new), None) {
@@ -200,15 +209,15 @@ fn nothing_found(args: &ShowArgs, wanted: Wanted<'_>, paths: &[PathBuf]) -> Erro
     };
     if let Some(place) = place.filter(|place| place.exists()) {
         let status = [program(), "status".to_owned(), place.display().to_string()];
-        return Error::Config(format!(
+        return Ok(Error::Config(format!(
             "{} has no published results yet; its state: {}",
             place.display(),
             quoted(&status)
-        ));
+        )));
     }
-    Error::Config(format!(
+    Ok(Error::Config(format!(
         "expected an output folder, a campaign name or a subject: no folder and no campaign has this name, and none of \
-         the {} has a row with this subject",
-        counted(paths.len() as u64, "published campaign in out/", "published campaigns in out/")
-    ))
+         the {} has a row with this subject{zeros}",
+        counted(folders.len() as u64, "published campaign in out/", "published campaigns in out/")
+    )))
 }

@@ -129,6 +129,11 @@ impl<'a> ExportOrder<'a> {
             (Some(named), _) if named != format => {
                 refused(format!("expected a name for the format {format}, found one that ends in .{named}"))
             }
+            (None, _) if is_of_another_format(self.to) => refused(
+                "expected the name of a new folder, or one that ends in .csv, .jsonl, .parquet or .xlsx, found one with \
+                 the ending of another format"
+                    .to_owned(),
+            ),
             (None, ExportFormat::Xlsx) => {
                 refused("expected the name of a new workbook, which ends in .xlsx".to_owned())
             }
@@ -187,6 +192,13 @@ impl<'a> ExportOrder<'a> {
     }
 }
 
+/// Whether this is the name of a file in a format that an export does not write. Anything else may be a folder.
+fn is_of_another_format(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
+    let others = ["txt", "tsv", "xls", "xlsm", "xlsb", "ods", "json", "ndjson", "gz", "zip", "html", "pdf"];
+    extension.is_some_and(|extension| others.contains(&extension.as_str()))
+}
+
 /// The verdict with this name.
 ///
 /// # Errors
@@ -227,6 +239,8 @@ mod tests {
             ("book", Some("xlsx"), false, "expected the name of a new workbook, which ends in .xlsx"),
             ("book.xlsx", Some("csv"), false, "expected a name for the format csv, found one that ends in .xlsx"),
             ("results.csv", None, false, "name a folder, or use --wide for one file"),
+            ("rows.TXT", None, true, "found one with the ending of another format"),
+            ("rows.json", Some("jsonl"), true, "or one that ends in .csv, .jsonl, .parquet or .xlsx"),
         ] {
             let message = form(to, format, wide).unwrap_err();
             assert!(message.starts_with(&format!("--to {to}: ")) && message.contains(expected), "{message}");

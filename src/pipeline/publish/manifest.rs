@@ -49,13 +49,17 @@ impl Publisher {
         reading.hold_still()?;
         let sums = reading.sums()?;
         let mode = self.mode(sums.simulated);
-        let number = sink::next_snapshot(&self.out);
+        let snapshots = Snapshots {
+            number: sink::next_snapshot(&self.out),
+            // One that cannot be read is replaced.
+            earlier: Manifest::read(&self.out).ok().flatten().map(|manifest| manifest.datasets).unwrap_or_default(),
+        };
         let mut datasets = self.results(parts)?;
-        let failures = self.failures(reading, stage, mode, number, &sums)?;
+        let failures = self.failures(reading, stage, mode, &snapshots, &sums)?;
         datasets.push(failures.dataset);
         datasets.push(match stage {
-            Stage::UnderWay => self.counted_only(DatasetKind::Pending, number)?,
-            Stage::Stopped => self.snapshot(DatasetKind::Pending, number, |each| {
+            Stage::UnderWay => self.counted_only(DatasetKind::Pending, &snapshots)?,
+            Stage::Stopped => self.snapshot(DatasetKind::Pending, &snapshots, |each| {
                 reading.pending_asks(|ask| {
                     let unrecognised = matches!(&ask.fate, AskFate::Request(request) if request.unrecognised);
                     each(self.projector.pending_row(mode, &ask, unrecognised)?)
@@ -63,8 +67,8 @@ impl Publisher {
             })?,
         });
         datasets.push(match stage {
-            Stage::UnderWay => self.counted_only(DatasetKind::Skipped, number)?,
-            Stage::Stopped => self.snapshot(DatasetKind::Skipped, number, |each| {
+            Stage::UnderWay => self.counted_only(DatasetKind::Skipped, &snapshots)?,
+            Stage::Stopped => self.snapshot(DatasetKind::Skipped, &snapshots, |each| {
                 reading.skipped_asks(|ask| each(self.projector.skipped_row(mode, &ask)?))
             })?,
         });
@@ -109,7 +113,7 @@ impl Publisher {
         reading: &Reading,
         stage: Stage,
         mode: OutputMode,
-        number: u64,
+        snapshots: &Snapshots,
         sums: &Sums,
     ) -> Result<Failures, Error> {
         let failed = sums.failures().values().sum();
@@ -126,7 +130,7 @@ impl Publisher {
             columns.extend(layout.into_iter().flat_map(|layout| layout.columns));
         }
         let mut csv = FailureFile::replacing(&self.out.join(sink::FAILURES_CSV), columns)?;
-        let dataset = self.snapshot(DatasetKind::Failures, number, |each| {
+        let dataset = self.snapshot(DatasetKind::Failures, snapshots, |each| {
             reading.failed_asks(|ask| {
                 csv.add(&self.projector.failed_row(mode, &ask)?)?;
                 each(self.projector.failure_row(mode, &ask)?)
@@ -185,12 +189,12 @@ impl Publisher {
 
     /// A dataset whose rows are only counted. It has an empty part, so that a query finds a table. The part stays for the
     /// whole run.
-    fn counted_only(&self, kind: DatasetKind, number: u64) -> Result<Dataset, Error> {
+    fn counted_only(&self, kind: DatasetKind, snapshots: &Snapshots) -> Result<Dataset, Error> {
         let mut known = self.counted_only.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(dataset) = known.get(&kind) {
             return Ok(dataset.clone());
         }
-        let dataset = self.snapshot(kind, number, |_| Ok(()))?;
+        let dataset = self.snapshot(kind, snapshots, |_| Ok(()))?;
         known.insert(kind, dataset.clone());
         Ok(dataset)
     }
@@ -198,16 +202,17 @@ impl Publisher {
     fn snapshot(
         &self,
         kind: DatasetKind,
-        number: u64,
+        snapshots: &Snapshots,
         fill: impl FnOnce(&mut dyn FnMut(Vec<sink::TableCell>) -> Result<(), Error>) -> Result<(), Error>,
     ) -> Result<Dataset, Error> {
         let schema = schema_of(kind);
-        let mut writer = SnapshotWriter::create(&self.out, kind, number, self.format, &schema)?;
+        let mut writer = SnapshotWriter::create(&self.out, kind, snapshots.number, self.format, &schema)?;
         fill(&mut |cells| Ok(writer.write_row(cells)?))?;
-        let mut parts = writer.finish()?;
+        let earlier = snapshots.earlier.iter().find(|dataset| dataset.kind == kind);
+        let earlier = earlier.map(|dataset| dataset.parts.as_slice()).unwrap_or_default();
+        let mut parts = writer.finish(earlier)?;
         if planted(Bug::SnapshotAppended) {
-            let before = Manifest::read(&self.out)?.into_iter().flat_map(|manifest| manifest.datasets);
-            parts.extend(before.filter(|dataset| dataset.kind == kind).flat_map(|dataset| dataset.parts));
+            parts.extend_from_slice(earlier);
         }
         Ok(Dataset::of_all_checks(kind, &schema, parts))
     }
@@ -248,6 +253,14 @@ impl Publisher {
         });
         Ok(totals.collect())
     }
+}
+
+/// The snapshots of a publication.
+struct Snapshots {
+    /// The number of their first parts.
+    number: u64,
+    /// The datasets of the last publication.
+    earlier: Vec<Dataset>,
 }
 
 /// Whether the failures are written again, after `known` of them were written and there are `failed` now.

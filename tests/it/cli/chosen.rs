@@ -36,7 +36,19 @@ fn status_takes_the_campaign_of_the_campaign_file() {
     assert_eq!(campaign_of(&workspace, &[]), "2026-11");
     workspace.say(&["status", "2026-11", "-c", "other.toml"]).exits(2);
     workspace.write("new.toml", "campaign = \"2027-01\"\n");
-    workspace.say(&["status", "-c", "new.toml"]).exits(2).says("the campaign `2027-01` of new.toml has no ledger yet");
+    for command in ["status", "export"] {
+        let to = if command == "export" { &["--to", "exported"][..] } else { &[] };
+        let said = workspace.say(&[&[command, "-c", "new.toml"], to].concat()).exits(2);
+        said.says("the campaign `2027-01` of new.toml has no ledger yet");
+    }
+    // A rehearsal is shown, and not used for anything else.
+    workspace.write("new.toml", "campaign = \"rehearsed\"\n");
+    assert_eq!(campaign_of(&workspace, &["-c", "new.toml"]), "rehearsed");
+    workspace.say(&["export", "-c", "new.toml", "--to", "exported"]).exits(0);
+    workspace
+        .say(&["collect", "-c", "new.toml"])
+        .exits(2)
+        .says("the campaign `rehearsed` of new.toml has no ledger yet");
 }
 
 #[test]

@@ -162,15 +162,21 @@ fn decisions_are_recorded_with_the_number_of_a_user_without_a_name() {
 fn the_outputs_of_a_complete_campaign_say_that_a_later_run_is_under_way_or_was_killed() {
     let workspace = Workspace::that_answers_only(3, 3);
     workspace.run(&[]).exits(0);
-    let manifest = || {
+    let whole_manifest = || -> serde_json::Value {
         let text = fs::read_to_string(workspace.path().join("out/2026-11/manifest.json")).unwrap();
-        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let manifest = || {
+        let manifest = whole_manifest();
         (manifest["complete"].as_bool().unwrap(), manifest["under_way"].as_bool().unwrap())
     };
     assert_eq!(manifest(), (true, false));
     // A run that finds nothing to do changes nothing.
+    let files = || whole_manifest()["datasets"].clone();
+    let before = files();
     workspace.run(&[]).exits(0);
     assert_eq!(manifest(), (true, false));
+    assert_eq!(before, files());
     let more = fs::read_to_string(workspace.path().join("book.csv")).unwrap() + "4,P00004 Vexford,active\n";
     workspace.write("book.csv", &more);
     let run = workspace.under_way(1, 4, &[]);

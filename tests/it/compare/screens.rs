@@ -270,6 +270,19 @@ fn a_subject_or_a_row_of_one_round_is_shown_alone() {
 }
 
 #[test]
+fn a_subject_that_lost_its_zeros_in_a_spreadsheet_is_explained() {
+    let desk = Desk::new();
+    let (folder, mut round) = (desk.out("numbered"), Published::new("numbered", OutputFormat::Parquet));
+    round.row(&folder, "aml", Some("000017"), 1, REVIEW);
+    round.publish(&folder);
+    for words in [&["show", "17"][..], &["show", "numbered", "017"]] {
+        desk.say(words).exits(2).says("there is one with more or fewer zeros in front");
+    }
+    let other = desk.say(&["show", "numbered", "170"]).exits(2);
+    assert!(!other.stderr.contains("zeros"), "{}", other.stderr);
+}
+
+#[test]
 fn a_row_without_a_subject_is_found_by_the_command_that_is_printed() {
     let desk = Desk::new();
     let (folder, mut round) = (desk.out("anonymous"), Published::new("anonymous", OutputFormat::Parquet));

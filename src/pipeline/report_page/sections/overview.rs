@@ -64,7 +64,7 @@ fn facts(figures: &Figures) -> Vec<Fact> {
     let charged = sums.account.charged.0;
     let mut facts = vec![
         Fact::new("Rows", grouped(sums.rows), counted(figures.checks.len() as u64, "check each", "checks each")),
-        Fact::new("Results", grouped(results), format!("{} of what was asked", share(results, asked))),
+        Fact::new("Results", grouped(results), share_of_asked(results, asked)),
         Fact::new("Failures", grouped(failures + sums.unreadable), unreadable(sums.unreadable)),
         Fact::new("Pending", grouped(pending), if pending == 0 { "nothing waits" } else { "not settled yet" }),
         Fact::new("Skipped", grouped(skipped), "left out by a condition"),
@@ -76,6 +76,13 @@ fn facts(figures: &Figures) -> Vec<Fact> {
         facts.push(Fact::new("From first to last request", took, format!("begun {}", time(span.first_us))));
     }
     facts
+}
+
+fn share_of_asked(results: u64, asked: u64) -> String {
+    match asked {
+        0 => "nothing was asked".to_owned(),
+        asked => format!("{} of what was asked", share(results, asked)),
+    }
 }
 
 fn requests(planned: u64, duplicates: u64) -> String {
