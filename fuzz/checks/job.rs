@@ -1,13 +1,14 @@
 //! Any bytes as the reply to a question about a job, in the format of `reply`. Only a complete 2xx with a JSON object that
 //! names no other job ends a job. Text from a reply is harmless to a terminal.
 
-use super::reply::reply_of;
+use super::reply::{now, reply_of};
 use rescreen::{
     catalogue::Catalogue,
-    client::{Author, JobNews, ReplySpec, job_news},
+    client::{Author, Exchange, JobNews, ReplySpec, Said, job_news},
     model::{Credits, JobId},
 };
 use serde_json::Value;
+use std::time::Duration;
 
 const ID: &str = "job_1";
 
@@ -24,6 +25,8 @@ pub fn check(data: &[u8]) {
     let is_of_another =
         named.flatten().any(|named| named.as_str().is_some_and(|named| named.trim() != ID && !named.is_empty()));
     let mut with_job = 0;
+    let exchange = Exchange { reply: Ok(reply.clone()), latency: Duration::ZERO, room: Default::default() };
+    let said = Said::of(&exchange, now());
     for declaration in Catalogue::built_in().iter().filter(|declaration| declaration.job.is_some()) {
         with_job += 1;
         let spec = ReplySpec {
@@ -34,13 +37,13 @@ pub fn check(data: &[u8]) {
             remaining_pointer: None,
             price: Credits(7),
         };
-        match job_news(&reply, &id, &spec) {
-            None => {
-                let may_be_page = matches!(reply.status, 404 | 410) && Author::of_reply(&reply) == Author::Another;
+        match job_news(&said, &id, &spec) {
+            JobNews::None | JobNews::Refused => {
+                let may_be_page = matches!(reply.status, 404 | 410) && said.author == Author::Another;
                 assert!(reply.body.is_none() || may_be_page || !matches!(reply.status, 200..300 | 404 | 410));
             }
-            Some(JobNews::NotFound) => assert!(matches!(reply.status, 404 | 410)),
-            Some(news @ (JobNews::Completed { .. } | JobNews::Failed { .. })) => {
+            JobNews::NotFound => assert!(matches!(reply.status, 404 | 410)),
+            news @ (JobNews::Completed { .. } | JobNews::Failed { .. }) => {
                 assert!((200..300).contains(&reply.status) && object.is_some());
                 assert!(!is_of_another, "the reply is about another job");
                 if let JobNews::Failed { code, message, .. } = news {
@@ -48,7 +51,7 @@ pub fn check(data: &[u8]) {
                     assert!(!text.chars().any(char::is_control), "{text:?}");
                 }
             }
-            Some(JobNews::Open { .. } | JobNews::OtherJob { .. } | JobNews::Unclear { .. }) => {
+            JobNews::Open { .. } | JobNews::OtherJob { .. } | JobNews::Unclear { .. } => {
                 assert!((200..300).contains(&reply.status))
             }
         }

@@ -9,7 +9,7 @@
 use super::charges;
 use rescreen::{
     catalogue::{Catalogue, ColumnValue, Declaration},
-    client::{Classified, Exchange, Reply, ReplySpec, balance_in, classify, json_body},
+    client::{Classified, Exchange, Reply, ReplySpec, Said, balance_in, classify, json_body},
     model::{Credits, state::Outcome},
 };
 use serde_json::Value;
@@ -70,10 +70,10 @@ fn classified(reply: &Reply, declaration: &Declaration) -> Classified {
         remaining_pointer: None,
         price: Credits(1),
     };
-    classify(&exchange, &spec, now())
+    classify(Said::of(&exchange, now()), &spec)
 }
 
-fn now() -> SystemTime {
+pub fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_795_168_800)
 }
 
@@ -155,10 +155,9 @@ fn is_harmless(classified: &Classified) {
 }
 
 fn balance(reply: &Reply) {
-    let Some(body) = &reply.body else { return };
+    let Some(json) = reply.body.as_deref().and_then(json_body).map(|json| json.value) else { return };
     for pointer in [None, Some("/wallet/left")] {
-        let Some(balance) = balance_in(body, pointer) else { continue };
-        let json = json_body(body).expect("a balance is in a complete JSON document").value;
+        let Some(balance) = balance_in(&json, pointer) else { continue };
         let found = json.pointer(&balance.pointer).expect("a balance is at its pointer");
         assert!(found.is_number() || found.is_string(), "{found} is not a balance");
         assert!(pointer.is_none_or(|pointer| pointer == balance.pointer), "only the configured pointer is used");

@@ -2,8 +2,11 @@
 //! https to a host that the user allows, and the reply sets none of the headers that the program sets. What is said about
 //! a reply is harmless to a terminal.
 
-use rescreen::client::{ApiKey, Auth, Client, Settings};
-use std::sync::LazyLock;
+use rescreen::client::{ApiKey, Auth, Begun, Client, Exchange, Reply, Said, Settings};
+use std::{
+    sync::LazyLock,
+    time::{Duration, UNIX_EPOCH},
+};
 
 static CLIENT: LazyLock<Client> = LazyLock::new(|| {
     Client::new(&Settings {
@@ -25,8 +28,10 @@ const ORIGINS: [&str; 3] = ["https://service.example", "https://uploads.example"
 const NEVER_SET: [&str; 6] = ["x-api-key", "authorization", "idempotency-key", "host", "content-length", "cookie"];
 
 pub fn check(data: &[u8]) {
-    match CLIENT.ticket(data) {
-        Ok(ticket) => {
+    let reply = Reply { status: 200, body: Some(data.to_vec()), ..Reply::default() };
+    let exchange = Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() };
+    match CLIENT.begun(&Said::of(&exchange, UNIX_EPOCH)) {
+        Begun::Place(ticket) => {
             let origin = ticket.url().origin().ascii_serialization().replace("example.", "example");
             assert!(ORIGINS.contains(&origin.as_str()), "{origin}");
             assert!((1..=8 * 1024).contains(&ticket.reference.len()));
@@ -35,6 +40,8 @@ pub fn check(data: &[u8]) {
                 assert!(value.to_str().is_ok_and(|text| !text.contains(['\r', '\n'])), "{name}");
             }
         }
-        Err(message) => assert!(!message.chars().any(char::is_control), "{message:?}"),
+        Begun::Unusable(message) => assert!(!message.chars().any(char::is_control), "{message:?}"),
+        Begun::NotBegun => {}
+        Begun::Refused => panic!("HTTP 200 refuses nothing"),
     }
 }

@@ -4,6 +4,7 @@ use super::{chosen, json, output::OutputArgs, program::program};
 use clap::Args;
 use rescreen::{
     Error,
+    client::DeliveryRefusal,
     model::{Clock, ExitCode, JobId, shell_words::quoted},
     pipeline::{self, Redeliveries, RedeliveryOrder},
 };
@@ -64,7 +65,7 @@ pub async fn retry_webhook(args: RetryWebhookArgs, output: &OutputArgs) -> Resul
 }
 
 fn fields(done: &Redeliveries, next_command: Option<String>) -> Value {
-    let refused = |(job, status, message): &(JobId, u16, String)| serde_json::json!({ "job": job.as_str(), "http_status": status, "message": message });
+    let refused = |(job, refusal): &(JobId, DeliveryRefusal)| serde_json::json!({ "job": job.as_str(), "http_status": refusal.status, "message": refusal.message });
     serde_json::json!({
         "receiver": done.receiver,
         "jobs": done.of,

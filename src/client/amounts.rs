@@ -1,6 +1,6 @@
 //! The amounts that a reply states: its charge, whatever it is a reply to, and the balance.
 
-use super::{job_words::ENVELOPES, json_body::json_body, transport::Exchange};
+use super::job_words::ENVELOPES;
 use crate::model::{
     Credits,
     credits::{Amount, Rounding, read_amount},
@@ -43,7 +43,7 @@ pub(super) fn charge_in(body: Option<&Value>, configured: Option<&str>, most: Cr
 }
 
 /// The balance that a reply states: the first amount found.
-pub(super) fn balance_in(body: Option<&Value>, configured: Option<&str>) -> Amount {
+pub(super) fn remaining_in(body: Option<&Value>, configured: Option<&str>) -> Amount {
     let known = REMAINING_POINTERS.iter().filter_map(|at| json_pointer::at(body?, at));
     let mut amounts = amounts(body, configured, known, Rounding::Down);
     amounts.find(|amount| *amount != Amount::Absent).unwrap_or(Amount::Absent)
@@ -60,14 +60,6 @@ fn amounts<'a>(
     let own = configured.filter(|at| !at.is_empty()).and_then(|at| json_pointer::at(body?, at));
     let known = configured.is_none().then_some(known);
     own.into_iter().chain(known.into_iter().flatten()).map(move |amount| read_amount(Some(amount), rounding))
-}
-
-/// The charge that a reply states to a request that should be free: an amount above zero, or one that cannot be read.
-/// `configured` is the place that the user sets, and `price` what a check costs.
-pub fn stated_charge(exchange: &Exchange, configured: Option<&str>, price: Credits) -> Option<Amount> {
-    let json = json_body(exchange.reply.as_ref().ok()?.body.as_deref()?)?;
-    let charge = charge_in(Some(&json.value), configured, most_believed(price));
-    (!matches!(charge, Amount::Absent | Amount::Credits(Credits::ZERO))).then_some(charge)
 }
 
 /// The highest charge that is believed.

@@ -1,10 +1,7 @@
 //! Whose words a reply is. Firewalls, proxies and sign-in pages reply in the place of the service, with any status, and
 //! what they say is not about a row.
 
-use super::{
-    json_body::{JsonBody, json_body},
-    transport::Reply,
-};
+use super::{json_body::JsonBody, reply_kind::ReplyKind};
 use crate::model::json_pointer;
 use serde_json::Value;
 
@@ -21,27 +18,24 @@ pub enum Author {
 }
 
 impl Author {
-    /// The author of a reply.
-    pub fn of_reply(reply: &Reply) -> Author {
-        Author::of(reply, reply.body.as_deref().and_then(json_body).as_ref())
-    }
-
-    /// The same, for a reply whose body was parsed: `json` is the body, if it is JSON.
-    pub(super) fn of(reply: &Reply, json: Option<&JsonBody>) -> Author {
-        match (reply.status, &reply.body, json) {
-            // The description has no redirect. 407 and 511 are defined as those of a proxy and of a sign-in page: RFC
-            // 9110, 15.5.8, and RFC 6585, 6.
-            (300..=399 | 407 | 511, ..) => Author::Another,
-            (200..300, _, Some(json)) if is_notice(&json.value, is_of_portal) => Author::Another,
-            (200..300, _, Some(_)) => Author::Service,
+    /// The author of a reply with this body: `json` is the body, if it is JSON.
+    pub(super) fn of(kind: ReplyKind, body: Option<&[u8]>, json: Option<&JsonBody>) -> Author {
+        let is_about_account =
+            kind.is_unauthorised() || matches!(kind, ReplyKind::NoCredits | ReplyKind::TooMany) || kind.is_outage();
+        match (kind, body, json) {
+            // The description has no redirect, and the others are not a service's by their definition.
+            (ReplyKind::Redirect | ReplyKind::ProxyLogin | ReplyKind::SignIn, ..) => Author::Another,
+            (kind, _, Some(json)) if kind.is_success() && is_notice(&json.value, is_of_portal) => Author::Another,
+            (kind, _, Some(_)) if kind.is_success() => Author::Service,
             (_, _, Some(json)) if has_documented_error(json) => Author::Service,
             // What these mean is not read from the body: a request may be repeated after each of them.
-            (401..=403 | 429 | 500.., _, Some(_)) | (_, None, None) => Author::Unclear,
+            (_, _, Some(_)) if is_about_account => Author::Unclear,
+            (_, None, None) => Author::Unclear,
             (_, _, Some(json)) if is_notice(&json.value, is_of_gateway) => Author::Another,
             (_, _, Some(_)) => Author::Unclear,
             // Proxies limit rates too, and a request is repeated in the same way.
-            (429, ..) => Author::Unclear,
-            (_, Some(body), None) => of_text(reply.status, body),
+            (ReplyKind::TooMany, ..) => Author::Unclear,
+            (_, Some(body), None) => of_text(kind, body),
         }
     }
 }
@@ -86,7 +80,7 @@ fn is_notice(json: &Value, is_member: fn(&str) -> bool) -> bool {
 }
 
 /// Whether a body is a web page.
-pub fn is_page(body: Option<&[u8]>) -> bool {
+pub(super) fn is_page(body: Option<&[u8]>) -> bool {
     let text = body.map(|body| String::from_utf8_lossy(body.trim_ascii()).to_ascii_lowercase()).unwrap_or_default();
     text.trim_start_matches('\u{feff}').trim_start().starts_with('<') && text.contains("<html")
 }
@@ -98,25 +92,26 @@ fn is_list(text: &[u8]) -> bool {
 }
 
 /// The author of a body that is not JSON.
-fn of_text(status: u16, body: &[u8]) -> Author {
+fn of_text(kind: ReplyKind, body: &[u8]) -> Author {
     let text = body.trim_ascii();
-    match status {
+    match kind {
         // A part of an answer, or one with a mistake.
         _ if text.starts_with(b"{") || is_list(text) => Author::Unclear,
         // Gateways of a service refuse an API key in a word. A proxy would use 407.
-        401 if !text.starts_with(b"<") => Author::Unclear,
-        402 | 500.. if text.is_empty() => Author::Unclear,
+        ReplyKind::Unauthorised if !text.starts_with(b"<") => Author::Unclear,
+        ReplyKind::NoCredits if text.is_empty() => Author::Unclear,
+        kind if kind.is_server_error() && text.is_empty() => Author::Unclear,
         _ => Author::Another,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::json_body::json_body, *};
 
     fn of(status: u16, body: Option<&str>) -> Author {
-        let reply = Reply { status, body: body.map(|body| body.as_bytes().to_vec()), ..Reply::default() };
-        Author::of_reply(&reply)
+        let body = body.map(str::as_bytes);
+        Author::of(ReplyKind::of(status), body, body.and_then(json_body).as_ref())
     }
 
     #[test]

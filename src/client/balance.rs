@@ -1,11 +1,12 @@
 //! The balance from `GET /my_credits`. Its fields are not documented, so the formats seen in public are tried, and a
 //! JSON pointer can be configured. An answer without a known format has no balance, and production stops without one.
 
-use super::json_body::json_body;
+use super::said::{NotAnswered, Said};
 use crate::model::{
     credits::{Amount, Credits, Rounding, read_amount},
     json_pointer,
 };
+use serde_json::Value;
 
 /// JSON pointers where a balance was seen in public: `{"available_credits": 1000}` (also with more fields)
 /// and `{"Status": "Success", "Result": {"credits": "1000"}}`. Assumed.
@@ -23,13 +24,38 @@ impl Balance {
     pub const PATH: &'static str = "/my_credits";
 }
 
-/// The balance in an answer's body: at the configured pointer if there is one, otherwise at the first known pointer
-/// that has one. A fraction is rounded down, and a balance below zero is zero.
-pub fn balance_in(body: &[u8], configured: Option<&str>) -> Option<Balance> {
-    let answer = json_body(body)?.value;
+/// What the reply to a balance query says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BalanceReply {
+    Balance(Balance),
+    /// An answer without a balance in a known place.
+    Unreadable,
+    /// There is no such route.
+    Misrouted {
+        status: u16,
+    },
+    NotAnswered(NotAnswered),
+}
+
+/// Reads the reply to a balance query.
+pub fn balance_reply(said: &Said<'_>, configured: Option<&str>) -> BalanceReply {
+    if let Some(not_answered) = said.not_answered() {
+        return BalanceReply::NotAnswered(not_answered);
+    }
+    let status = said.status().unwrap_or_default();
+    match said.value().filter(|_| said.kind.is_success()) {
+        Some(answer) => balance_in(answer, configured).map_or(BalanceReply::Unreadable, BalanceReply::Balance),
+        None if said.kind.is_misrouted() => BalanceReply::Misrouted { status },
+        None => BalanceReply::NotAnswered(NotAnswered::Unavailable { message: format!("HTTP {status}") }),
+    }
+}
+
+/// The balance in an answer: at the configured pointer if there is one, otherwise at the first known pointer that has
+/// one. A fraction is rounded down, and a balance below zero is zero.
+pub fn balance_in(answer: &Value, configured: Option<&str>) -> Option<Balance> {
     let known = BALANCE_POINTERS.iter().copied();
     let pointers: Vec<&str> = configured.map_or_else(|| known.collect(), |pointer| vec![pointer]);
-    pointers.into_iter().find_map(|pointer| match read_amount(json_pointer::at(&answer, pointer), Rounding::Down) {
+    pointers.into_iter().find_map(|pointer| match read_amount(json_pointer::at(answer, pointer), Rounding::Down) {
         Amount::Credits(credits) => Some(Balance { credits, pointer: pointer.to_owned() }),
         Amount::Absent | Amount::Unreadable(_) => None,
     })
@@ -40,7 +66,7 @@ mod tests {
     use super::*;
 
     fn credits(body: &str, pointer: Option<&str>) -> Option<u64> {
-        balance_in(body.as_bytes(), pointer).map(|balance| balance.credits.0)
+        balance_in(&serde_json::from_str(body).ok()?, pointer).map(|balance| balance.credits.0)
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! The service's API description, Errors: a 409 is an idempotency conflict, "also a cached failure on passport
 //! authentication". It does not show what tells the two apart, so each check declares the codes.
 
+use super::reply_kind::ReplyKind;
 use crate::{catalogue::CachedFailureSpec, model::json_pointer};
 use serde_json::Value;
 
@@ -10,14 +11,13 @@ const CODES: [&str; 8] =
     ["/error/code", "/code", "/errorCode", "/error_code", "/data/error/code", "/data/code", "/errors/0/code", "/error"];
 /// Where a reply may say that it is still working.
 const STATES: [&str; 6] = ["/status", "/state", "/data/status", "/data/state", "/error/status", "/results/status"];
-/// Statuses about the account and the rate. They say nothing about an earlier request.
-const OF_THE_ACCOUNT: [u16; 4] = [401, 402, 403, 429];
-
 /// Whether a refusal is a cached failure: it has a declared code, no other code, and does not say that the request is
 /// still being processed.
-pub(super) fn is_cached_failure(status: u16, body: Option<&Value>, spec: Option<&CachedFailureSpec>) -> bool {
+pub(super) fn is_cached_failure(kind: ReplyKind, body: Option<&Value>, spec: Option<&CachedFailureSpec>) -> bool {
     let (Some(body), Some(spec)) = (body, spec) else { return false };
-    if !(400..600).contains(&status) || OF_THE_ACCOUNT.contains(&status) {
+    // A refusal of the account or for the rate says nothing about an earlier request.
+    let is_of_account = kind.is_unauthorised() || matches!(kind, ReplyKind::NoCredits | ReplyKind::TooMany);
+    if kind.is_success() || kind == ReplyKind::Redirect || is_of_account {
         return false;
     }
     let text = |at: &&str| json_pointer::at(body, at).and_then(Value::as_str);
@@ -46,7 +46,7 @@ mod tests {
 
     fn is(status: u16, body: Value) -> bool {
         let spec = CachedFailureSpec { codes: vec!["CACHED_FAILURE".to_owned()] };
-        is_cached_failure(status, Some(&body), Some(&spec))
+        is_cached_failure(ReplyKind::of(status), Some(&body), Some(&spec))
     }
 
     #[test]
@@ -84,7 +84,11 @@ mod tests {
         for status in [200, 202, 303, 401, 402, 403, 429] {
             assert!(!is(status, cached.clone()), "{status}");
         }
-        assert!(!is_cached_failure(409, Some(&cached), None), "only a check that declares it");
-        assert!(!is_cached_failure(409, None, Some(&CachedFailureSpec { codes: vec!["CACHED_FAILURE".into()] })));
+        assert!(!is_cached_failure(ReplyKind::Conflict, Some(&cached), None), "only a check that declares it");
+        assert!(!is_cached_failure(
+            ReplyKind::Conflict,
+            None,
+            Some(&CachedFailureSpec { codes: vec!["CACHED_FAILURE".into()] })
+        ));
     }
 }

@@ -1,27 +1,23 @@
-//! Classifies an exchange: a pure function of a reply. It decides by the status and by whole values of fields, never by
-//! the text of a message and never by `success` alone.
+//! What the reply to a check means: a pure function of what it says. It decides by the kind of the reply and by whole values
+//! of fields, never by the text of a message and never by `success` alone.
 
 use super::{
-    amounts::{balance_in, charge_in, most_believed},
+    amounts::most_believed,
     author::Author,
     cached_failure::is_cached_failure,
     job_reply,
     job_words::{JobWord, OPEN, StatedJob, stated_job, word},
-    json_body::{JsonBody, json_body},
+    json_body::JsonBody,
     own_failure::calls_itself_a_failure,
-    reply_message::{message, told},
-    retry_after::{RetryAfter, retry_after},
-    transport::{Exchange, Reply, TransportFault},
+    reply_kind::ReplyKind,
+    said::{PushBack, Said, shown},
 };
 use crate::{
     catalogue::{AnswerSpec, CachedFailureSpec, JobSpec},
-    model::{Credits, JobId, credits::Amount, json_pointer, printable::printable_cut, state::Outcome},
+    model::{Credits, JobId, credits::Amount, state::Outcome},
 };
 use serde_json::Value;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// The maximum length of a code, a message or an identifier from the service.
-const TEXT_CHARACTERS_MAX: usize = 300;
+use std::time::Duration;
 
 /// How the replies of a check are read, and which charges are believed.
 #[derive(Debug, Clone, Copy)]
@@ -38,19 +34,11 @@ pub struct ReplySpec<'a> {
     pub price: Credits,
 }
 
-/// How the service pushed back: with a 429, or with a 503 that states when to retry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PushBack {
-    /// With a readable `Retry-After`.
-    Stated(Duration),
-    /// A 429 without a readable `Retry-After`.
-    Unstated,
-}
-
 /// A classified exchange.
 #[derive(Clone)]
 pub struct Classified {
     pub outcome: Outcome,
+    pub kind: ReplyKind,
     /// Who wrote the reply.
     pub author: Author,
     pub http_status: Option<u16>,
@@ -92,121 +80,62 @@ pub enum EarlyAnswer {
     CalledPending,
 }
 
-/// Classifies an exchange. `now` is this machine's clock.
-pub fn classify(exchange: &Exchange, spec: &ReplySpec<'_>, now: SystemTime) -> Classified {
-    match &exchange.reply {
-        Err(fault) => no_reply(fault),
-        Ok(reply) => classified(reply, spec, now),
-    }
-}
-
-fn no_reply(fault: &TransportFault) -> Classified {
-    let (outcome, message) = match fault {
-        TransportFault::NotWritten(message) => (Outcome::NotWritten, message.clone()),
-        TransportFault::Untrusted { host, fault } => {
-            (Outcome::NotWritten, format!("the certificate of {host} is not trusted: {fault}"))
-        }
-        TransportFault::Unknown(message) => (Outcome::Unknown, message.clone()),
-    };
-    Classified {
-        outcome,
-        author: Author::Unclear,
-        http_status: None,
-        remaining: None,
-        unreadable_amount: None,
-        request_id: None,
-        location: None,
-        push_back: None,
-        repeat_after: None,
-        server_now_us: None,
-        job: None,
-        charge: Amount::Absent,
-        job_fault: None,
-        early: None,
-        answer: None,
-        code: None,
-        // The fault may contain a certificate's name, or an invalid header.
-        message: shown(&message),
-        words: String::new(),
-    }
-}
-
-fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classified {
-    let json = reply.body.as_deref().and_then(json_body);
-    let author = Author::of(reply, json.as_ref());
-    let body = json.as_ref().map(|json| &*json.value);
-    let text =
-        |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json_pointer::at(json, at)?.as_str()));
-    let charge = charge_in(body, spec.charge_pointer, most_believed(spec.price));
-    let remaining = balance_in(body, spec.remaining_pointer);
-    let wait_stated = retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now);
-    let push_back = match wait_stated {
-        RetryAfter::Wait(wait) if matches!(reply.status, 429 | 503) => Some(PushBack::Stated(wait)),
-        RetryAfter::Unstated if reply.status == 429 => Some(PushBack::Unstated),
-        _ => None,
-    };
-    let repeat_after = match wait_stated {
-        RetryAfter::Wait(wait) if matches!(reply.status, 202 | 409) => Some(wait),
-        _ => None,
-    };
-    let words = message(reply, body).map(|words| shown(&words));
-    let code = text(&["/error/code", "/code"]);
-    let outcome = outcome(reply, author, body, spec, &charge);
-    let (outcome, job, required) = of_job(reply.status, body, spec, code, outcome);
+/// Classifies what was said to a request of a check.
+pub fn classify(said: Said<'_>, spec: &ReplySpec<'_>) -> Classified {
+    let body = said.value();
+    let charge = said.charge(spec.charge_pointer, spec.price);
+    let remaining = said.remaining(spec.remaining_pointer);
+    let (outcome, job, required) = of_job(&said, spec, outcome(&said, spec, &charge));
     let (outcome, author) = match outcome {
         // A sign-in page may reply in JSON. Its reply never counts as an answer.
-        Outcome::Unconvincing | Outcome::Unreadable if author == Author::Another => (Outcome::Unreadable, author),
-        outcome if (200..300).contains(&reply.status) && json.is_some() => (outcome, Author::Service),
-        outcome => (outcome, author),
+        Outcome::Unconvincing | Outcome::Unreadable if said.author == Author::Another => {
+            (Outcome::Unreadable, said.author)
+        }
+        outcome if said.kind.is_success() && body.is_some() => (outcome, Author::Service),
+        outcome => (outcome, said.author),
     };
-    let is_pending = matches!(outcome, Outcome::Pending { .. });
-    let fault = body.zip(spec.job).filter(|_| is_pending);
+    let pending = body.filter(|_| matches!(outcome, Outcome::Pending { .. }));
     Classified {
         outcome,
+        kind: said.kind,
         author,
-        http_status: Some(reply.status),
+        http_status: said.status(),
         remaining: remaining.credits(),
         unreadable_amount: [charge.clone(), remaining, required].into_iter().find_map(|amount| match amount {
             Amount::Unreadable(text) => Some(shown(&text)),
             _ => None,
         }),
-        request_id: text(&["/requestId", "/meta/requestId", "/meta/request_id"]).map(shown),
-        location: reply.location.as_deref().map(shown),
-        push_back,
-        repeat_after,
-        server_now_us: reply.date.as_deref().and_then(server_clock),
-        code: code.map(shown),
+        request_id: said.request_id(),
+        location: said.location(),
+        push_back: said.push_back(),
+        repeat_after: said.wait.filter(|_| matches!(said.kind, ReplyKind::Accepted | ReplyKind::Conflict)),
+        server_now_us: said.server_now_us(),
+        code: said.code().map(shown),
         job,
         charge,
-        early: body.filter(|_| is_pending).and_then(|json| early_answer(json, spec)),
-        job_fault: fault.map(|(body, job)| shown(&job_reply::unusable(body, job))),
-        message: told(reply, words.clone()),
-        words: words.unwrap_or_default(),
-        answer: json.filter(|_| (200..300).contains(&reply.status)),
+        early: pending.and_then(|json| early_answer(json, spec)),
+        job_fault: pending.zip(spec.job).map(|(body, job)| shown(&job_reply::unusable(body, job))),
+        message: said.message(),
+        words: said.words().unwrap_or_default(),
+        answer: said.json.filter(|_| said.kind.is_success()),
     }
 }
 
 /// The outcome for a check with the flow `job`, the job that the reply names, and what it will cost. Other checks keep
 /// their outcome. A reply that says it failed names no job.
-fn of_job(
-    status: u16,
-    body: Option<&Value>,
-    spec: &ReplySpec<'_>,
-    code: Option<&str>,
-    outcome: Outcome,
-) -> (Outcome, Option<JobId>, Amount) {
+fn of_job(said: &Said<'_>, spec: &ReplySpec<'_>, outcome: Outcome) -> (Outcome, Option<JobId>, Amount) {
     let none = |outcome| (outcome, None, Amount::Absent);
-    let (Some(body), Some(job)) = (body, spec.job) else { return none(outcome) };
+    let (Some(body), Some(job)) = (said.value(), spec.job) else { return none(outcome) };
     let stated = match outcome {
         Outcome::Pending { stated } | Outcome::Answered { stated } => stated,
         Outcome::Unreadable | Outcome::Unconvincing => None,
         // The documented code states that nothing was charged, wherever the zero is. A stated charge is a charge above.
-        Outcome::Uncharged | Outcome::Unknown if job_reply::needs_webhook(status, code) => {
+        Outcome::Uncharged | Outcome::Unknown if job_reply::needs_webhook(said.kind, said.code()) => {
             return none(Outcome::NeedsWebhook);
         }
         _ => return none(outcome),
     };
-    let id = job_reply::accepted(status, body, job, spec.answer).filter(|_| !calls_itself_a_failure(body));
+    let id = job_reply::accepted(said.kind, body, job, spec.answer).filter(|_| !calls_itself_a_failure(body));
     if id.is_none() {
         return none(outcome);
     }
@@ -217,48 +146,49 @@ fn of_job(
 }
 
 /// The table that maps replies to outcomes.
-fn outcome(reply: &Reply, author: Author, json: Option<&Value>, spec: &ReplySpec<'_>, charge: &Amount) -> Outcome {
+fn outcome(said: &Said<'_>, spec: &ReplySpec<'_>, charge: &Amount) -> Outcome {
     let stated = charge.credits();
-    match (reply.status, charge) {
-        (200..300, _) => success(reply, json, spec, stated),
+    match (said.kind, charge) {
+        (kind, _) if kind.is_success() => success(said, spec, stated),
         // A stated charge is a charge, whatever the status.
         (_, Amount::Credits(credits)) if *credits > Credits::ZERO => Outcome::ChargedRefusal { stated },
         (_, Amount::Unreadable(_)) => Outcome::ChargedRefusal { stated: None },
-        (status, _) => match refusal(status, stated) {
+        (kind, _) => match refusal(kind, stated) {
             // It proves nothing: the service may have answered, and its answer was held back.
-            outcome if author == Author::Another && outcome != Outcome::Misrouted => Outcome::Unknown,
-            _ if is_cached_failure(status, json, spec.cached_failure) => Outcome::CachedFailure,
+            outcome if said.author == Author::Another && outcome != Outcome::Misrouted => Outcome::Unknown,
+            _ if is_cached_failure(kind, said.value(), spec.cached_failure) => Outcome::CachedFailure,
             // Only a complete reply is about the row.
-            Outcome::Refused if json.is_none() && author == Author::Unclear => Outcome::Unknown,
+            Outcome::Refused if said.json.is_none() && said.author == Author::Unclear => Outcome::Unknown,
             outcome => outcome,
         },
     }
 }
 
-pub(super) fn refusal(status: u16, stated: Option<Credits>) -> Outcome {
-    match status {
-        400 | 413 | 415 | 422 => Outcome::Refused,
-        401 | 403 => Outcome::Unauthorised,
-        402 => Outcome::NoCredits,
-        429 => Outcome::RateLimited,
-        300..400 | 404 | 405 => Outcome::Misrouted,
-        500..600 if stated == Some(Credits::ZERO) => Outcome::Uncharged,
+pub(super) fn refusal(kind: ReplyKind, stated: Option<Credits>) -> Outcome {
+    match kind {
+        ReplyKind::NotWritten => Outcome::NotWritten,
+        ReplyKind::Refused => Outcome::Refused,
+        ReplyKind::Unauthorised | ReplyKind::Forbidden => Outcome::Unauthorised,
+        ReplyKind::NoCredits => Outcome::NoCredits,
+        ReplyKind::TooMany => Outcome::RateLimited,
+        kind if kind.is_misrouted() => Outcome::Misrouted,
+        kind if kind.is_server_error() && stated == Some(Credits::ZERO) => Outcome::Uncharged,
         // Any other 409 proves nothing: an earlier request with the same key may have been charged.
         _ => Outcome::Unknown,
     }
 }
 
-fn success(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, stated: Option<Credits>) -> Outcome {
-    match (reply.status, json, &reply.body) {
-        (_, _, None) => Outcome::Unknown,
-        (status, Some(json), _) if is_pending(status, json, spec) => Outcome::Pending { stated },
-        (202, None, _) => Outcome::Unknown,
-        (_, Some(json), _) if is_answer(json, spec.answer) => Outcome::Answered { stated },
+fn success(said: &Said<'_>, spec: &ReplySpec<'_>, stated: Option<Credits>) -> Outcome {
+    match (said.kind, said.value()) {
+        _ if said.body().is_none() => Outcome::Unknown,
+        (kind, Some(json)) if is_pending(kind, json, spec) => Outcome::Pending { stated },
+        (ReplyKind::Accepted, None) => Outcome::Unknown,
+        (_, Some(json)) if is_answer(json, spec.answer) => Outcome::Answered { stated },
         // A charge above the hold is booked at once.
-        (_, Some(_), _) if stated > Some(spec.price) => Outcome::Answered { stated },
-        (_, Some(json), _) if calls_itself_a_failure(json) => Outcome::Unconvincing,
-        (_, Some(json), _) if has_fields(json) => Outcome::Unconvincing,
-        (_, _, _) => Outcome::Unreadable,
+        (_, Some(_)) if stated > Some(spec.price) => Outcome::Answered { stated },
+        (_, Some(json)) if calls_itself_a_failure(json) => Outcome::Unconvincing,
+        (_, Some(json)) if has_fields(json) => Outcome::Unconvincing,
+        _ => Outcome::Unreadable,
     }
 }
 
@@ -281,9 +211,9 @@ fn has_fields(json: &Value) -> bool {
 
 /// Whether a reply means that the answer is pending. The service's API description, Errors: a 202, with or without a
 /// job. A 200 with the status `pending` counts too. A 202 that says that it is completed and has a result is an answer.
-fn is_pending(status: u16, json: &Value, spec: &ReplySpec<'_>) -> bool {
-    match status {
-        202 => !is_completed(json, spec),
+fn is_pending(kind: ReplyKind, json: &Value, spec: &ReplySpec<'_>) -> bool {
+    match kind {
+        ReplyKind::Accepted => !is_completed(json, spec),
         _ => match json.get("status").and_then(word) {
             Some(word) if word == "pending" => true,
             Some(word) => OPEN.contains(&word.as_str()) && !stated_job(json, spec.job, spec.answer).has_result,
@@ -307,16 +237,6 @@ fn early_answer(json: &Value, spec: &ReplySpec<'_>) -> Option<EarlyAnswer> {
 fn is_completed(json: &Value, spec: &ReplySpec<'_>) -> bool {
     let stated = stated_job(json, spec.job, spec.answer);
     stated.word == JobWord::Completed && stated.has_result
-}
-
-fn server_clock(date: &str) -> Option<i64> {
-    let since = httpdate::parse_http_date(date.trim()).ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_micros()).ok()
-}
-
-/// Text from the service, made safe to print and limited in length, for messages, outputs and the ledger.
-fn shown(text: &str) -> String {
-    printable_cut(text, TEXT_CHARACTERS_MAX)
 }
 
 #[cfg(test)]

@@ -1,7 +1,11 @@
 //! The table from replies to outcomes, row by row, in both envelopes.
 
 use super::*;
-use crate::catalogue::Catalogue;
+use crate::{
+    catalogue::Catalogue,
+    client::{Exchange, Reply, TransportFault, said::TEXT_CHARACTERS_MAX},
+};
+use std::time::UNIX_EPOCH;
 
 fn reply(status: u16, body: &str) -> Exchange {
     let reply = Reply { status, body: Some(body.into()), ..Reply::default() };
@@ -18,7 +22,7 @@ fn classify_at(exchange: &Exchange, charge_pointer: Option<&str>, remaining_poin
     let answer = &catalogue.get("aml-screening").unwrap().answer;
     let spec =
         ReplySpec { answer, job: None, cached_failure: None, charge_pointer, remaining_pointer, price: Credits(5) };
-    classify(exchange, &spec, UNIX_EPOCH)
+    classify(Said::of(exchange, UNIX_EPOCH), &spec)
 }
 
 fn outcome_of(status: u16, body: &str) -> Outcome {
@@ -288,7 +292,7 @@ fn of_bank_account(status: u16, body: &str) -> Classified {
         remaining_pointer: None,
         price: Credits(7),
     };
-    classify(&reply(status, body), &spec, UNIX_EPOCH)
+    classify(Said::of(&reply(status, body), UNIX_EPOCH), &spec)
 }
 
 #[test]

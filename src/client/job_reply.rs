@@ -4,6 +4,7 @@
 use super::{
     job_words::{JobWord, has_content, stated_job},
     own_failure::calls_itself_a_failure,
+    reply_kind::ReplyKind,
 };
 use crate::{
     catalogue::{AnswerSpec, JobSpec},
@@ -24,13 +25,13 @@ const REQUIRED: &str = "/requiredCredits";
 
 /// The job that a 2xx names, if it accepts the request as a job: it says that the job is open, or it has no result. A 202
 /// has no result yet, unless it says so. A reply whose job id is not plain accepts nothing.
-pub(super) fn accepted(status: u16, body: &Value, job: &JobSpec, answer: &AnswerSpec) -> Option<JobId> {
+pub(super) fn accepted(kind: ReplyKind, body: &Value, job: &JobSpec, answer: &AnswerSpec) -> Option<JobId> {
     let id = named_job(body, job)??;
     let has_result = || answer.payload(body).is_some() || has_content(body);
     let is_open = match stated_job(body, Some(job), answer).word {
         JobWord::Open => true,
-        JobWord::Other(_) => status == 202,
-        JobWord::Nothing => status == 202 || !has_result(),
+        JobWord::Other(_) => kind == ReplyKind::Accepted,
+        JobWord::Nothing => kind == ReplyKind::Accepted || !has_result(),
         JobWord::Completed | JobWord::Failed => false,
     };
     is_open.then_some(id)
@@ -71,8 +72,8 @@ pub(super) fn required(body: &Value, most: Credits) -> Amount {
 }
 
 /// Whether a 503 without a charge above zero says that the answer needs a webhook.
-pub(super) fn needs_webhook(status: u16, code: Option<&str>) -> bool {
-    status == 503 && code.is_some_and(|code| code.trim().eq_ignore_ascii_case(NEEDS_WEBHOOK))
+pub(super) fn needs_webhook(kind: ReplyKind, code: Option<&str>) -> bool {
+    kind == ReplyKind::Unavailable && code.is_some_and(|code| code.trim().eq_ignore_ascii_case(NEEDS_WEBHOOK))
 }
 
 #[cfg(test)]
@@ -92,7 +93,7 @@ mod tests {
             assumed: false,
         };
         let answer = AnswerSpec { payload: vec!["/result".into(), "/data/result".into()], ..AnswerSpec::default() };
-        accepted(status, &body, &job, &answer).map(|id| id.to_string())
+        accepted(ReplyKind::of(status), &body, &job, &answer).map(|id| id.to_string())
     }
 
     #[test]
@@ -163,9 +164,9 @@ mod tests {
     #[test]
     fn only_the_documented_503_needs_a_webhook() {
         let code = Some("ASYNC_FALLBACK_REQUIRES_WEBHOOK");
-        assert!(needs_webhook(503, code));
+        assert!(needs_webhook(ReplyKind::Unavailable, code));
         for (status, code) in [(502, code), (503, Some("OTHER")), (503, None)] {
-            assert!(!needs_webhook(status, code), "{status} {code:?}");
+            assert!(!needs_webhook(ReplyKind::of(status), code), "{status} {code:?}");
         }
     }
 }

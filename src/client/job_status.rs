@@ -7,9 +7,9 @@ use super::{
     classify::ReplySpec,
     job_reply::named_job,
     job_words::{JobWord, has_content, stated_job},
-    json_body::{JsonBody, json_body},
-    reply_message::message,
-    transport::Reply,
+    json_body::JsonBody,
+    reply_kind::ReplyKind,
+    said::{Said, shown},
 };
 use crate::model::{
     JobId, json_pointer,
@@ -20,7 +20,6 @@ use crate::model::{
 /// Where a reply states why the job failed.
 const ERROR_CODES: [&str; 4] = ["/error/code", "/data/error/code", "/result/error/code", "/code"];
 
-const TEXT_CHARACTERS_MAX: usize = 300;
 const WORD_CHARACTERS_MAX: usize = 40;
 
 /// What a reply says about a job. Its result is kept whatever the words beside it say: a job that is said to be open or to
@@ -40,46 +39,46 @@ pub enum JobNews {
     OtherJob { named: String },
     /// A complete 2xx that says nothing reliable about this job, and why.
     Unclear { why: String, result: Option<Box<JsonBody>> },
+    /// The route or the API key is refused: it says nothing about the job.
+    Refused,
+    /// There is no whole reply, or it says that the service cannot reply now.
+    None,
 }
 
-/// Reads a complete reply about the job `id`. `None` if the reply is about the service and not about the job: the
-/// outcome of [`classify`](super::classify) says what.
-pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNews> {
-    let job = spec.job?;
-    match reply.status {
-        200..300 => {}
-        404 | 410 if Author::of_reply(reply) != Author::Another => return Some(JobNews::NotFound),
-        _ => return None,
+/// Reads what was said about the job `id`.
+pub fn job_news(said: &Said<'_>, id: &JobId, spec: &ReplySpec<'_>) -> JobNews {
+    match said.kind {
+        kind if kind.is_success() => {}
+        ReplyKind::NotFound | ReplyKind::Gone if said.author != Author::Another => return JobNews::NotFound,
+        kind if kind.is_final() => return JobNews::Refused,
+        _ => return JobNews::None,
     }
-    let bytes = reply.body.as_deref()?;
-    let json = json_body(bytes);
+    let (Some(job), Some(_)) = (spec.job, said.body()) else { return JobNews::None };
     // What may be a result in an unknown place is kept, in case no better reply comes.
-    let kept = || json.clone().filter(|json| has_content(&json.value)).map(Box::new);
+    let kept = || said.json.clone().filter(|json| has_content(&json.value)).map(Box::new);
     let unclear = |why: &str| JobNews::Unclear { why: why.to_owned(), result: kept() };
-    let Some(json) = json.as_ref().filter(|json| json.value.is_object()) else {
-        return Some(unclear("it is not a JSON object"));
+    let Some(json) = said.json.as_ref().filter(|json| json.value.is_object()) else {
+        return unclear("it is not a JSON object");
     };
     let body = &json.value;
     if let Some(named) = named_job(body, job).filter(|named| !named.as_ref().is_some_and(|named| named.is_same(id)))
         && !planted(Bug::StateOfAnotherJob)
     {
-        return Some(JobNews::OtherJob {
+        return JobNews::OtherJob {
             named: named.map_or_else(|| "an unusable id".to_owned(), |named| named.to_string()),
-        });
+        };
     }
     let stated = stated_job(body, Some(job), spec.answer);
     let result = stated.has_result.then(|| Box::new(json.clone()));
-    Some(match (stated.word, result) {
+    match (stated.word, result) {
         (JobWord::Open, result) => JobNews::Open { result },
         (JobWord::Failed, result) => {
             let code = ERROR_CODES.iter().find_map(|at| json_pointer::at(body, at)?.as_str());
-            let told = message(reply, Some(body)).unwrap_or_default();
-            let shown = |text: &str| printable_cut(text, TEXT_CHARACTERS_MAX);
-            JobNews::Failed { result, code: code.map(shown), message: shown(&told) }
+            JobNews::Failed { result, code: code.map(shown), message: said.words().unwrap_or_default() }
         }
         (JobWord::Completed, Some(result)) => JobNews::Completed { result, is_said: true },
         (JobWord::Completed, None) => unclear("it says that the job is complete, and has no result"),
-        (_, result) if reply.status == 202 => JobNews::Open { result },
+        (_, result) if said.kind == ReplyKind::Accepted => JobNews::Open { result },
         (JobWord::Other(word), result) => {
             let word = printable_cut(&word, WORD_CHARACTERS_MAX);
             JobNews::Unclear { why: format!("its state is `{word}`, which is not known"), result }
@@ -89,7 +88,7 @@ pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNe
             JobNews::Unclear { why: "it says that it failed, and does not say that the job did".to_owned(), result }
         }
         (JobWord::Nothing, Some(result)) => JobNews::Completed { result, is_said: false },
-    })
+    }
 }
 
 impl JobNews {
@@ -102,6 +101,8 @@ impl JobNews {
             JobNews::NotFound => "not_found",
             JobNews::OtherJob { .. } => "other_job",
             JobNews::Unclear { .. } => "unclear",
+            JobNews::Refused => "refused",
+            JobNews::None => "none",
         }
     }
 }

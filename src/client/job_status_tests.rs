@@ -3,11 +3,13 @@
 use super::*;
 use crate::{
     catalogue::{AnswerSpec, JobSpec},
+    client::{Exchange, Reply},
     model::Credits,
 };
 use serde_json::{Value, json};
+use std::time::UNIX_EPOCH;
 
-fn read(status: u16, body: &[u8]) -> Option<JobNews> {
+fn read(status: u16, body: &[u8]) -> JobNews {
     let job = JobSpec {
         id: vec!["/jobId".into(), "/data/jobId".into()],
         status: "/jobs/{jobId}".into(),
@@ -28,7 +30,8 @@ fn read(status: u16, body: &[u8]) -> Option<JobNews> {
         price: Credits(7),
     };
     let reply = Reply { status, body: Some(body.to_vec()), ..Reply::default() };
-    job_news(&reply, &JobId::new("job_1").unwrap(), &spec)
+    let exchange = Exchange { reply: Ok(reply), ..Exchange::without_reply(String::new()) };
+    job_news(&Said::of(&exchange, UNIX_EPOCH), &JobId::new("job_1").unwrap(), &spec)
 }
 
 fn said(status: u16, body: Value) -> String {
@@ -38,22 +41,22 @@ fn said(status: u16, body: Value) -> String {
 #[test]
 fn the_documented_states_are_read() {
     let result = json!({"outcome": "verified"});
-    assert_eq!(said(200, json!({"jobId": "job_1", "status": "pending", "creditsUsed": 0})), "Some(open)");
+    assert_eq!(said(200, json!({"jobId": "job_1", "status": "pending", "creditsUsed": 0})), "open");
     let completed = json!({"jobId": "job_1", "status": "completed", "creditsUsed": 7, "result": result});
-    assert_eq!(said(200, completed.clone()), "Some(completed)");
+    assert_eq!(said(200, completed.clone()), "completed");
     let failed = json!({"jobId": "job_1", "status": "failed", "creditsUsed": 0,
         "error": {"code": "verification_timed_out", "message": "no result in 48 hours"}});
-    let news = read(200, failed.to_string().as_bytes()).unwrap();
+    let news = read(200, failed.to_string().as_bytes());
     let JobNews::Failed { code, message, .. } = &news else { panic!("{news:?}") };
     assert_eq!((code.as_deref(), message.as_str()), (Some("verification_timed_out"), "no result in 48 hours"));
-    assert_eq!(said(404, json!({"error": {"code": "job_not_found"}})), "Some(not_found)");
+    assert_eq!(said(404, json!({"error": {"code": "job_not_found"}})), "not_found");
 }
 
 #[test]
 fn the_envelope_data_is_read_too() {
-    assert_eq!(said(200, json!({"data": {"jobId": "job_1", "status": "Pending"}})), "Some(open)");
+    assert_eq!(said(200, json!({"data": {"jobId": "job_1", "status": "Pending"}})), "open");
     let completed = json!({"data": {"jobId": "job_1", "status": "completed", "result": {"outcome": "verified"}}});
-    assert_eq!(said(200, completed), "Some(completed)");
+    assert_eq!(said(200, completed), "completed");
 }
 
 #[test]
@@ -61,11 +64,11 @@ fn a_reply_about_another_job_is_not_believed() {
     let result = json!({"outcome": "verified"});
     for id in [json!("job_2"), json!(7), json!("../x"), json!({"id": "job_1"}), json!("JOB_1")] {
         let body = json!({"jobId": id, "status": "completed", "result": result});
-        assert_eq!(said(200, body), "Some(other_job)", "{id}");
+        assert_eq!(said(200, body), "other_job", "{id}");
     }
     let spaced = json!({"jobId": " job_1 ", "status": "completed", "result": result});
-    assert_eq!(said(200, spaced), "Some(completed)");
-    assert_eq!(said(200, json!({"status": "completed", "result": result})), "Some(completed)", "it names no job");
+    assert_eq!(said(200, spaced), "completed");
+    assert_eq!(said(200, json!({"status": "completed", "result": result})), "completed", "it names no job");
 }
 
 #[test]
@@ -90,35 +93,37 @@ fn a_job_ends_only_where_the_reply_is_clear() {
             "it says that it failed, and does not say that the job did",
         ),
     ] {
-        assert_eq!(said(200, body.clone()), format!("Some(unclear: {wanted})"), "{body}");
+        assert_eq!(said(200, body.clone()), format!("unclear: {wanted}"), "{body}");
     }
     let two = json!({"jobId": "job_1", "data": {"jobId": "job_77", "status": "completed", "result": {"outcome": "x"}}});
-    assert_eq!(said(200, two), "Some(other_job)");
+    assert_eq!(said(200, two), "other_job");
     for bytes in [&b"<html>"[..], b"", b"[]", b"\"completed\""] {
-        assert_eq!(format!("{:?}", read(200, bytes)), "Some(unclear: it is not a JSON object)");
+        assert_eq!(format!("{:?}", read(200, bytes)), "unclear: it is not a JSON object");
     }
     let running_again = json!({"status": "processing", "result": {"outcome": "verified"}});
-    assert_eq!(said(200, running_again), "Some(open)");
+    assert_eq!(said(200, running_again), "open");
     for body in [json!({}), json!({"status": "on_its_way", "result": {"outcome": "x"}}), json!({"result": {}})] {
-        assert_eq!(said(202, body.clone()), "Some(open)", "a 202 has no result yet, unless it says so: {body}");
+        assert_eq!(said(202, body.clone()), "open", "a 202 has no result yet, unless it says so: {body}");
     }
-    assert_eq!(said(202, json!({"status": "completed", "result": {"outcome": "x"}})), "Some(completed)");
+    assert_eq!(said(202, json!({"status": "completed", "result": {"outcome": "x"}})), "completed");
     for envelope in [
         json!({"status": "success", "data": {"jobId": "job_1", "status": "pending"}}),
         json!({"success": true, "data": {"jobId": "job_1", "state": "pending"}}),
         json!({"data": {"job": {"id": "job_1", "status": "pending"}}}),
         json!({"jobId": "job_1", "state": "processing", "result": {"outcome": "pending", "checks": {"accountFound": false}}}),
     ] {
-        assert_eq!(said(200, envelope.clone()), "Some(open)", "{envelope}");
+        assert_eq!(said(200, envelope.clone()), "open", "{envelope}");
     }
-    assert_eq!(said(200, json!({"status": "settled", "result": {"outcome": "x"}})), "Some(completed)");
+    assert_eq!(said(200, json!({"status": "settled", "result": {"outcome": "x"}})), "completed");
     let word = json!({"status": "completed", "result": {"status": "settled", "name": null}});
-    assert_eq!(said(200, word), "Some(completed)", "the declared word is the result");
+    assert_eq!(said(200, word), "completed", "the declared word is the result");
 }
 
 #[test]
 fn what_the_service_says_of_itself_is_left_to_others() {
     for status in [302, 401, 403, 429, 500, 503] {
-        assert!(read(status, br#"{"status": "failed"}"#).is_none(), "{status}");
+        let is_refused = matches!(read(status, br#"{"status": "failed"}"#), JobNews::Refused);
+        let is_none = matches!(read(status, br#"{"status": "failed"}"#), JobNews::None);
+        assert!(is_refused == (status < 429) && is_none == (status >= 429), "{status}");
     }
 }

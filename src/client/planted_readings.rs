@@ -1,9 +1,10 @@
 //! Classifies replies, with the planted bug if there is one.
 
 use super::{
-    classify::{self, Classified, PushBack, ReplySpec, refusal},
+    classify::{self, Classified, ReplySpec, refusal},
     json_body::JsonBody,
-    transport::{Exchange, Reply},
+    reply_kind::ReplyKind,
+    said::{PushBack, Said},
 };
 use crate::model::{
     Credits,
@@ -11,15 +12,12 @@ use crate::model::{
     state::Outcome,
 };
 use serde_json::{Map, Value};
-use std::time::SystemTime;
 
-/// Classifies an exchange. `now` is this machine's clock.
-pub fn classify(exchange: &Exchange, spec: &ReplySpec<'_>, now: SystemTime) -> Classified {
-    let classified = classify::classify(exchange, &mistaken_spec(*spec), now);
-    match &exchange.reply {
-        Ok(reply) => mistaken(reply, classified),
-        Err(_) => classified,
-    }
+/// Classifies what was said to a request of a check.
+pub fn classify(said: Said<'_>, spec: &ReplySpec<'_>) -> Classified {
+    let (kind, has_reply) = (said.kind, said.status().is_some());
+    let classified = classify::classify(said, &mistaken_spec(*spec));
+    if has_reply { mistaken(kind, classified) } else { classified }
 }
 
 /// The specification as a reader with the planted bug would use it.
@@ -33,15 +31,17 @@ fn mistaken_spec(spec: ReplySpec<'_>) -> ReplySpec<'_> {
 }
 
 /// The classification as a reader with the planted bug would return it.
-fn mistaken(reply: &Reply, correct: Classified) -> Classified {
-    let outcome = match (reply.status, correct.outcome) {
-        (status @ 300.., Outcome::ChargedRefusal { stated }) if planted(Bug::RefusalChargeIgnored) => {
-            refusal(status, stated)
+fn mistaken(kind: ReplyKind, correct: Classified) -> Classified {
+    let outcome = match (kind, correct.outcome) {
+        (kind, Outcome::ChargedRefusal { stated }) if planted(Bug::RefusalChargeIgnored) => refusal(kind, stated),
+        (ReplyKind::ServerError, Outcome::Unknown) if planted(Bug::HoldFreedBy502) => Outcome::Uncharged,
+        (ReplyKind::Accepted, Outcome::Pending { stated }) if planted(Bug::PendingAnswered) => {
+            Outcome::Answered { stated }
         }
-        (502, Outcome::Unknown) if planted(Bug::HoldFreedBy502) => Outcome::Uncharged,
-        (202, Outcome::Pending { stated }) if planted(Bug::PendingAnswered) => Outcome::Answered { stated },
-        (200, Outcome::Pending { stated }) if planted(Bug::StatusAlone) => Outcome::Answered { stated },
-        (200, Outcome::Unconvincing | Outcome::Unreadable | Outcome::Unknown) if planted(Bug::StatusAlone) => {
+        (ReplyKind::Success, Outcome::Pending { stated }) if planted(Bug::StatusAlone) => Outcome::Answered { stated },
+        (ReplyKind::Success, Outcome::Unconvincing | Outcome::Unreadable | Outcome::Unknown)
+            if planted(Bug::StatusAlone) =>
+        {
             Outcome::Answered { stated: None }
         }
         (_, outcome) => outcome,
@@ -53,7 +53,7 @@ fn mistaken(reply: &Reply, correct: Classified) -> Classified {
         unreadable_numbers: false,
     };
     let answer = match correct.answer {
-        None if reply.status == 200 && planted(Bug::StatusAlone) => Some(empty()),
+        None if kind == ReplyKind::Success && planted(Bug::StatusAlone) => Some(empty()),
         answer => answer,
     };
     let push_back = match correct.push_back {

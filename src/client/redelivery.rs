@@ -3,9 +3,9 @@
 
 use super::{
     author::Author,
-    json_body::json_body,
-    reply_message::message,
-    retry_after::{RetryAfter, retry_after},
+    own_failure::calls_itself_a_failure,
+    reply_kind::ReplyKind,
+    said::{NotAnswered, Said},
     service::{Auth, Client},
     transport::{Exchange, TransportFault},
 };
@@ -18,7 +18,6 @@ use reqwest::{
     header::{CONTENT_TYPE, HeaderValue},
 };
 use secrecy::{ExposeSecret, SecretString};
-use std::time::{Duration, SystemTime};
 
 /// The longest message of a refusal that is shown, in characters.
 const TEXT_CHARACTERS_MAX: usize = 200;
@@ -36,31 +35,20 @@ pub struct NewReceiver {
 pub enum Redelivered {
     /// It delivers the result again.
     Accepted,
-    /// It does not, for a reason of this job: 409 if the job has no result yet, 404 if the service does not know it.
-    Refused {
-        status: u16,
-        message: String,
-    },
-    /// It refuses the API key.
-    Unauthorised {
-        status: u16,
-    },
-    /// It asks to wait. `None` if it does not say for how long.
-    PushedBack {
-        wait: Option<Duration>,
-    },
-    /// It did not answer, or it failed. The job is unchanged, and may be asked for again.
-    Unavailable {
-        message: String,
-    },
-    Untrusted {
-        host: String,
-        fault: String,
-    },
-    /// Something else than the service answers.
-    NotTheService {
-        status: u16,
-    },
+    /// It does not, for a reason of this job: a conflict if the job has no result yet, `NotFound` if the service does not
+    /// know it.
+    Refused(DeliveryRefusal),
+    /// The job is unchanged, and may be asked for again.
+    NotAnswered(NotAnswered),
+}
+
+/// Why the service does not deliver a result again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryRefusal {
+    pub kind: ReplyKind,
+    pub status: u16,
+    /// Its words, if it has any.
+    pub message: String,
 }
 
 impl Client {
@@ -96,32 +84,23 @@ impl Client {
     }
 }
 
-/// Reads the reply to [`Client::deliver_again`]. `now` is this machine's clock.
-pub fn redelivered(exchange: &Exchange, now: SystemTime) -> Redelivered {
-    let reply = match &exchange.reply {
-        Ok(reply) => reply,
-        Err(TransportFault::Untrusted { host, fault }) => {
-            return Redelivered::Untrusted { host: host.clone(), fault: fault.clone() };
-        }
-        Err(fault) => return Redelivered::Unavailable { message: fault.message() },
+/// Reads the reply to [`Client::deliver_again`].
+pub fn redelivered(said: &Said<'_>) -> Redelivered {
+    let status = said.status().unwrap_or_default();
+    let refused = || {
+        let message = printable_cut(said.words().unwrap_or_default().trim(), TEXT_CHARACTERS_MAX);
+        Redelivered::Refused(DeliveryRefusal { kind: said.kind, status, message })
     };
-    let status = reply.status;
-    let json = reply.body.as_deref().and_then(json_body).map(|json| json.value);
-    let wait = || match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now) {
-        RetryAfter::Wait(wait) => Some(wait),
-        RetryAfter::Unstated => None,
-    };
-    match status {
-        200..300 if json.is_some() || reply.body.as_ref().is_some_and(Vec::is_empty) => Redelivered::Accepted,
-        200..500 if Author::of_reply(reply) == Author::Another => Redelivered::NotTheService { status },
-        401 | 403 => Redelivered::Unauthorised { status },
-        429 => Redelivered::PushedBack { wait: wait() },
-        503 if wait().is_some() => Redelivered::PushedBack { wait: wait() },
-        200..300 | 500.. => Redelivered::Unavailable { message: format!("HTTP {status}") },
-        _ => {
-            let told = message(reply, json.as_deref()).unwrap_or_default();
-            Redelivered::Refused { status, message: printable_cut(told.trim(), TEXT_CHARACTERS_MAX) }
-        }
+    let is_empty = said.body().is_some_and(<[u8]>::is_empty);
+    match (said.value(), said.not_answered()) {
+        (Some(answer), _) if said.kind.is_success() && calls_itself_a_failure(answer) => refused(),
+        // Nothing, or words alone, such as "queued".
+        (Some(_), _) if said.kind.is_success() => Redelivered::Accepted,
+        (None, _) if said.kind.is_success() && is_empty => Redelivered::Accepted,
+        (_, Some(not_answered)) => Redelivered::NotAnswered(not_answered),
+        // Only the service knows that the job is not there.
+        _ if said.author == Author::Another => Redelivered::NotAnswered(NotAnswered::OfAnother { status }),
+        _ => refused(),
     }
 }
 

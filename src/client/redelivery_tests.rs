@@ -3,9 +3,12 @@
 use super::*;
 use crate::{
     catalogue::Catalogue,
-    client::{ApiKey, InProcess, InProcessRequest, Settings, transport::Reply},
+    client::{ApiKey, InProcess, InProcessRequest, PushBack, Settings, transport::Reply},
 };
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, UNIX_EPOCH},
+};
 
 fn of(status: u16, body: Option<&str>, wait: Option<&str>) -> Redelivered {
     let reply = Reply {
@@ -15,41 +18,55 @@ fn of(status: u16, body: Option<&str>, wait: Option<&str>) -> Redelivered {
         ..Reply::default()
     };
     let exchange = Exchange { reply: Ok(reply), ..Exchange::without_reply(String::new()) };
-    redelivered(&exchange, SystemTime::UNIX_EPOCH)
+    redelivered(&Said::of(&exchange, UNIX_EPOCH))
 }
 
 #[test]
 fn a_success_is_an_object_or_nothing_and_never_another_page() {
     assert_eq!(of(200, Some(r#"{"jobId": "job_1"}"#), None), Redelivered::Accepted);
+    assert_eq!(of(200, Some(r#"{"message": "queued"}"#), None), Redelivered::Accepted);
     assert_eq!(of(204, Some(""), None), Redelivered::Accepted);
-    for status in [200, 302, 403, 407] {
-        let page = of(status, Some("<html>sign in</html>"), None);
-        assert_eq!(page, Redelivered::NotTheService { status }, "{status}");
+    let page = |status| of(status, Some("<html>sign in</html>"), None);
+    for status in [200, 403, 404, 407] {
+        assert_eq!(page(status), Redelivered::NotAnswered(NotAnswered::OfAnother { status }), "{status}");
     }
-    assert_eq!(of(200, None, None), Redelivered::Unavailable { message: "HTTP 200".to_owned() }, "it was cut off");
+    assert_eq!(page(302), Redelivered::NotAnswered(NotAnswered::Redirect { status: 302, location: None }));
+    assert_eq!(of(200, None, None), unavailable("HTTP 200, cut off"));
+    assert_eq!(of(200, Some(r#"{"jobId": "#), None), unavailable("HTTP 200, not JSON"));
+    let refusal = DeliveryRefusal { kind: ReplyKind::Success, status: 200, message: "no such receiver".to_owned() };
+    let no = r#"{"success": false, "message": "no such receiver"}"#;
+    assert_eq!(of(200, Some(no), None), Redelivered::Refused(refusal), "it says that it failed");
+}
+
+fn unavailable(message: &str) -> Redelivered {
+    Redelivered::NotAnswered(NotAnswered::Unavailable { message: message.to_owned() })
 }
 
 #[test]
 fn a_refusal_is_about_the_job_the_key_the_rate_or_the_service() {
     let message = "not completed\u{1b}[2J";
     let refused = of(409, Some(r#"{"error": {"message": "not completed\u001b[2J"}}"#), None);
-    let Redelivered::Refused { status: 409, message: shown } = refused else { panic!("{refused:?}") };
+    let Redelivered::Refused(DeliveryRefusal { kind: ReplyKind::Conflict, status: 409, message: shown }) = refused
+    else {
+        panic!("{refused:?}")
+    };
     assert!(shown.starts_with("not completed") && shown != message, "{shown}");
     for status in [400, 404, 405, 422] {
-        assert_eq!(of(status, None, None), Redelivered::Refused { status, message: String::new() }, "{status}");
+        let refusal = DeliveryRefusal { kind: ReplyKind::of(status), status, message: String::new() };
+        assert_eq!(of(status, None, None), Redelivered::Refused(refusal), "{status}");
     }
     for status in [401, 403] {
-        assert_eq!(of(status, Some("{}"), None), Redelivered::Unauthorised { status });
+        assert_eq!(of(status, Some("{}"), None), Redelivered::NotAnswered(NotAnswered::Unauthorised { status }));
     }
-    let seconds = |seconds| Redelivered::PushedBack { wait: Some(Duration::from_secs(seconds)) };
+    let pushed_back = |push_back| Redelivered::NotAnswered(NotAnswered::PushedBack(push_back));
+    let seconds = |seconds| pushed_back(PushBack::Stated(Duration::from_secs(seconds)));
     assert_eq!((of(429, None, Some("7")), of(503, None, Some("9"))), (seconds(7), seconds(9)));
-    assert_eq!(of(429, None, Some("soon")), Redelivered::PushedBack { wait: None });
+    assert_eq!(of(429, None, Some("soon")), pushed_back(PushBack::Unstated));
     for status in [500, 502, 503, 504] {
-        assert_eq!(of(status, None, None), Redelivered::Unavailable { message: format!("HTTP {status}") });
+        assert_eq!(of(status, None, None), unavailable(&format!("HTTP {status}")));
     }
     let lost = Exchange::without_reply("timed out".to_owned());
-    let unavailable = Redelivered::Unavailable { message: "timed out".to_owned() };
-    assert_eq!(redelivered(&lost, SystemTime::UNIX_EPOCH), unavailable);
+    assert_eq!(redelivered(&Said::of(&lost, UNIX_EPOCH)), unavailable("timed out"));
 }
 
 #[test]

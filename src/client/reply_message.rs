@@ -1,7 +1,7 @@
 //! What a reply that is not an answer says, for people: the message of its body in any of the known formats, or its plain
 //! text. Nothing is decided by it.
 
-use super::transport::Reply;
+use super::{reply_kind::ReplyKind, transport::Reply};
 use crate::model::json_pointer;
 use serde_json::Value;
 
@@ -11,33 +11,33 @@ const POINTERS: [&str; 5] = ["/error/message", "/message", "/detail", "/error_de
 const ERRORS_MAX: usize = 3;
 
 /// The words of a reply, not yet made safe to print. Those of a redirect are where it leads.
-pub(super) fn message(reply: &Reply, json: Option<&Value>) -> Option<String> {
+pub(super) fn message(kind: ReplyKind, reply: &Reply, json: Option<&Value>) -> Option<String> {
     match &reply.location {
-        Some(location) => Some(format!("a redirect to {location}")),
-        None => said(json, reply.body.as_deref()),
+        Some(location) if kind == ReplyKind::Redirect => Some(format!("a redirect to {location}")),
+        _ => said(json, reply.body.as_deref()),
     }
 }
 
 /// What a message says about a reply, with these words of it. A 401 names the other form of the key's header, because the
 /// description does not say which one applies.
-pub(super) fn told(reply: &Reply, words: Option<String>) -> String {
-    let told = words.unwrap_or_else(|| described(reply));
-    match reply.status {
-        401 => {
+pub(super) fn told(kind: ReplyKind, reply: &Reply, words: Option<String>) -> String {
+    let told = words.unwrap_or_else(|| described(kind, reply));
+    match kind {
+        ReplyKind::Unauthorised => {
             format!("{told} (the key can be sent in the other header: [service] auth = \"bearer\" or \"x-api-key\")")
         }
         _ => told,
     }
 }
 
-fn described(reply: &Reply) -> String {
+fn described(kind: ReplyKind, reply: &Reply) -> String {
     if let Some(fault) = &reply.undecoded {
         return fault.clone();
     }
-    match (reply.status, &reply.body) {
-        (_, None) => "the body of the reply was cut off, stalled or too long".to_owned(),
-        (200..300, Some(_)) => "the reply is not an answer in a known format".to_owned(),
-        (status, Some(_)) => format!("HTTP {status} without a message"),
+    match &reply.body {
+        None => "the body of the reply was cut off, stalled or too long".to_owned(),
+        Some(_) if kind.is_success() => "the reply is not an answer in a known format".to_owned(),
+        Some(_) => format!("HTTP {} without a message", reply.status),
     }
 }
 

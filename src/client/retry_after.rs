@@ -5,29 +5,21 @@
 use httpdate::parse_http_date;
 use std::time::{Duration, SystemTime};
 
-/// The parsed header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RetryAfter {
-    /// The wait: at least 1 second, so that a date in the past does not cause a tight loop, and at most 2^32 - 1
-    /// seconds.
-    Wait(Duration),
-    /// No header, or an invalid one.
-    Unstated,
-}
-
+/// A date in the past must not cause a tight loop.
 const LEAST: Duration = Duration::from_secs(1);
 /// 2^32 - 1 seconds, 136 years. Longer waits are cut to this.
 const MOST: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// Parses the header. `date` is the response's `Date`; if it is missing, `now` is used.
-pub fn retry_after(header: Option<&str>, date: Option<&str>, now: SystemTime) -> RetryAfter {
-    let Some(text) = header.map(str::trim) else { return RetryAfter::Unstated };
-    if let Some(wait) = seconds(text) {
-        return RetryAfter::Wait(wait.clamp(LEAST, MOST));
-    }
-    let Ok(until) = parse_http_date(text) else { return RetryAfter::Unstated };
-    let from = date.and_then(|date| parse_http_date(date.trim()).ok()).unwrap_or(now);
-    RetryAfter::Wait(until.duration_since(from).unwrap_or(Duration::ZERO).clamp(LEAST, MOST))
+/// Parses the header. `date` is the response's `Date`; if it is missing, `now` is used. `None` if there is no header, or an
+/// invalid one.
+pub(super) fn retry_after(header: Option<&str>, date: Option<&str>, now: SystemTime) -> Option<Duration> {
+    let text = header?.trim();
+    let wait = seconds(text).or_else(|| {
+        let until = parse_http_date(text).ok()?;
+        let from = date.and_then(|date| parse_http_date(date.trim()).ok()).unwrap_or(now);
+        Some(until.duration_since(from).unwrap_or(Duration::ZERO))
+    });
+    wait.map(|wait| wait.clamp(LEAST, MOST))
 }
 
 /// A number of seconds. A fraction, which the standard does not allow and some servers send, is rounded up.
@@ -47,10 +39,7 @@ pub(super) fn longest<'a>(
     date: Option<&str>,
     now: SystemTime,
 ) -> Option<&'a str> {
-    let wait = |header| match retry_after(Some(header), date, now) {
-        RetryAfter::Wait(wait) => Some(wait),
-        RetryAfter::Unstated => None,
-    };
+    let wait = |header| retry_after(Some(header), date, now);
     headers.reduce(|longest, header| if wait(header) > wait(longest) { header } else { longest })
 }
 
@@ -60,30 +49,30 @@ mod tests {
 
     const DATE: &str = "Fri, 20 Nov 2026 10:00:00 GMT";
 
-    fn read(header: &str) -> RetryAfter {
+    fn read(header: &str) -> Option<Duration> {
         retry_after(Some(header), Some(DATE), SystemTime::UNIX_EPOCH)
     }
 
     #[test]
     fn seconds_and_dates_are_read() {
-        assert_eq!(read("7"), RetryAfter::Wait(Duration::from_secs(7)));
-        assert_eq!(read("Fri, 20 Nov 2026 10:00:30 GMT"), RetryAfter::Wait(Duration::from_secs(30)));
-        assert_eq!(read("99999999999999999999"), RetryAfter::Wait(MOST));
-        assert_eq!(read("Fri, 31 Dec 9999 23:59:59 GMT"), RetryAfter::Wait(MOST));
+        assert_eq!(read("7"), Some(Duration::from_secs(7)));
+        assert_eq!(read("Fri, 20 Nov 2026 10:00:30 GMT"), Some(Duration::from_secs(30)));
+        assert_eq!(read("99999999999999999999"), Some(MOST));
+        assert_eq!(read("Fri, 31 Dec 9999 23:59:59 GMT"), Some(MOST));
     }
 
     #[test]
     fn the_past_and_zero_become_one_second() {
-        assert_eq!(read("0"), RetryAfter::Wait(LEAST));
-        assert_eq!(read("Fri, 20 Nov 2026 09:00:00 GMT"), RetryAfter::Wait(LEAST));
+        assert_eq!(read("0"), Some(LEAST));
+        assert_eq!(read("Fri, 20 Nov 2026 09:00:00 GMT"), Some(LEAST));
     }
 
     #[test]
     fn a_fraction_of_a_second_is_rounded_up() {
         for (header, seconds) in [("12.5", 13), ("12.0", 12), ("0.2", 1), ("1.000001", 2)] {
-            assert_eq!(read(header), RetryAfter::Wait(Duration::from_secs(seconds)), "{header}");
+            assert_eq!(read(header), Some(Duration::from_secs(seconds)), "{header}");
         }
-        assert_eq!(read("99999999999999999999.5"), RetryAfter::Wait(MOST));
+        assert_eq!(read("99999999999999999999.5"), Some(MOST));
     }
 
     #[test]
@@ -98,8 +87,8 @@ mod tests {
     #[test]
     fn garbage_and_absence_state_nothing() {
         for header in ["", "soon", "1.", ".5", "1.5.0", "1,5", "-3", "1e3", "Fri, 99 Nov 2026 10:00:00 GMT"] {
-            assert_eq!(read(header), RetryAfter::Unstated, "{header}");
+            assert_eq!(read(header), None, "{header}");
         }
-        assert_eq!(retry_after(None, Some(DATE), SystemTime::UNIX_EPOCH), RetryAfter::Unstated);
+        assert_eq!(retry_after(None, Some(DATE), SystemTime::UNIX_EPOCH), None);
     }
 }

@@ -2,8 +2,10 @@
 //! place is untrusted: it decides neither which host gets the document, nor whether the API key is sent with it.
 
 use super::{
-    json_body::json_body,
+    author::Author,
     key_mask::MASK,
+    reply_kind::ReplyKind,
+    said::Said,
     service::{Auth, Client, IDEMPOTENCY_KEY},
     transport::Exchange,
 };
@@ -65,6 +67,36 @@ impl Ticket {
     }
 }
 
+/// What the reply to the first step of an upload says.
+pub enum Begun {
+    Place(Ticket),
+    /// The reply cannot be followed, and why.
+    Unusable(String),
+    /// It refuses the account or the request, as it would refuse the request that names the upload.
+    Refused,
+    /// It was not begun. It may be tried again.
+    NotBegun,
+}
+
+/// What the reply to the second step says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    Kept,
+    /// The storage refuses this document or what is sent with it, and repeating it will not help.
+    Refused,
+    /// It is not kept. It may be tried again.
+    NotKept,
+}
+
+/// Reads the reply to an uploaded document. A sign-in page comes with a 2xx too.
+pub fn stored(said: &Said<'_>) -> Stored {
+    match said.kind {
+        kind if kind.is_success() && !said.is_page() => Stored::Kept,
+        kind if kind.is_final() => Stored::Refused,
+        _ => Stored::NotKept,
+    }
+}
+
 impl Client {
     /// Asks for a place to upload to. `key` is a separate idempotency key, because the key of the charged request
     /// must not be used with another body. `auth` is the header form of its check.
@@ -87,14 +119,23 @@ impl Client {
     }
 
     /// Reads the reply that names the place, and checks that the document may be sent there.
-    ///
+    pub fn begun(&self, said: &Said<'_>) -> Begun {
+        match said.kind {
+            _ if said.body().is_none() || said.author == Author::Another => Begun::NotBegun,
+            ReplyKind::Success => self.ticket(said.value()).map_or_else(Begun::Unusable, Begun::Place),
+            ReplyKind::Refused | ReplyKind::NoCredits | ReplyKind::TooMany => Begun::Refused,
+            kind if kind.is_unauthorised() => Begun::Refused,
+            _ => Begun::NotBegun,
+        }
+    }
+
     /// # Errors
     /// What is wrong with the reply, and what to do. It repeats a host at most.
-    pub fn ticket(&self, body: &[u8]) -> Result<Ticket, String> {
-        let reply = json_body(body).map(|json| json.value).ok_or("expected JSON in its reply, found something else")?;
+    fn ticket(&self, reply: Option<&Value>) -> Result<Ticket, String> {
+        let reply = reply.ok_or("expected JSON in its reply, found something else")?;
         let find = |names: &[&str]| {
             PARENTS.iter().find_map(|at| {
-                let parent = json_pointer::at(&reply, at)?;
+                let parent = json_pointer::at(reply, at)?;
                 names.iter().find_map(|name| parent.get(name)).filter(|found| !found.is_null())
             })
         };
@@ -199,8 +240,7 @@ mod tests {
 
     fn ticket(url: &str, headers: Value) -> Result<Ticket, String> {
         let reply = json!({"uploadUrl": url, "headers": headers, "reference": "r"});
-        client("https://service.example/api", &["uploads.example", "other.example:8443"])
-            .ticket(reply.to_string().as_bytes())
+        client("https://service.example/api", &["uploads.example", "other.example:8443"]).ticket(Some(&reply))
     }
 
     #[test]
@@ -259,12 +299,12 @@ mod tests {
     #[test]
     fn an_incomplete_reply_names_what_is_missing() {
         let client = client("https://service.example", &[]);
-        let read = |reply: Value| client.ticket(reply.to_string().as_bytes()).err();
+        let read = |reply: Value| client.ticket(Some(&reply)).err();
         let url = "https://service.example/put";
         assert_eq!(read(json!({"data": {"uploadUrl": url, "document_reference": "r"}})), None);
         assert_eq!(read(json!({"reference": "r"})).unwrap(), "expected `uploadUrl` in its reply");
         assert_eq!(read(json!({"uploadUrl": url})).unwrap(), "expected `reference` in its reply");
-        assert!(client.ticket(b"<html>").is_err());
+        assert!(client.ticket(None).is_err());
     }
 
     #[test]

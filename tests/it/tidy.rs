@@ -3,6 +3,7 @@
 //! `Cargo.toml`.
 
 mod clock;
+mod statuses;
 
 use std::{fmt, fs, path::Path};
 
@@ -86,6 +87,7 @@ impl<'a> File<'a> {
         }
         self.check_names(&mut faults);
         self.check_clocks(&mut faults);
+        faults.extend(statuses::read(self.path, &self.code).into_iter().map(|line| self.fault(line, statuses::RULE)));
         let switched = |line: &str| line.contains("\"harness\"");
         let may_switch = self.room().is_none() || SWITCHES.contains(&self.path);
         if let Some(at) = self.text.lines().position(switched).filter(|_| !may_switch) {

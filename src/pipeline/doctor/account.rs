@@ -6,7 +6,7 @@ use super::{
     finding::{Finding, Recommended, Standing},
 };
 use crate::{
-    client::{Auth, BALANCE_POINTERS, Balance, Exchange, Reply, TransportFault, balance_in, json_body},
+    client::{Auth, BALANCE_POINTERS, Balance, Exchange, NotAnswered, ReplyKind, Said, balance_in},
     model::{ExitCode, clock::are_apart},
 };
 use jiff::Timestamp;
@@ -24,25 +24,29 @@ pub(super) async fn examine(
 ) -> Option<Auth> {
     let own = caller.auth();
     let first = caller.get(own).await;
-    let reply = match reached(&first, findings) {
-        Some(reply) => reply.clone(),
-        None => return None,
-    };
+    let said = caller.said(&first);
+    if let Some(fault) = unreachable(&said) {
+        findings.push(Finding::new("reachability", Standing::Bad(ExitCode::Service), fault));
+        return None;
+    }
+    let detail = format!("answered in {} ms", first.latency.as_millis());
+    findings.push(Finding::new("reachability", Standing::Good, detail));
     let other = if own == Auth::XApiKey { Auth::Bearer } else { Auth::XApiKey };
-    let second = caller.get(other).await.reply.ok();
-    let (accepted, auth) = match (is_accepted(&reply), second.as_ref().is_some_and(is_accepted)) {
-        (true, true) => (reply, own),
-        (true, false) => (reply, own),
+    let second = caller.get(other).await;
+    let said_second = caller.said(&second);
+    let is_second_accepted = said_second.kind.is_success();
+    let (accepted, exchange, auth) = match (said.kind.is_success(), is_second_accepted) {
+        (true, _) => (&said, &first, own),
         (false, true) => {
             recommended.auth = Some(other);
-            (second.clone()?, other)
+            (&said_second, &second, other)
         }
         (false, false) => {
-            findings.push(refused(&reply));
+            findings.push(refused(&said));
             return None;
         }
     };
-    let both = auth == own && second.as_ref().is_some_and(is_accepted);
+    let both = auth == own && is_second_accepted;
     let header = |auth| if auth == Auth::Bearer { "Authorization: Bearer" } else { "x-api-key" };
     findings.push(Finding::new("API key", Standing::Good, "accepted"));
     findings.push(match (both, auth == own) {
@@ -53,83 +57,63 @@ pub(super) async fn examine(
             Finding::new("header form", Standing::Note, detail)
         }
     });
-    findings.push(balance(&accepted, pointer, recommended));
-    findings.push(clock(&accepted, caller.now()));
-    findings.push(rate(&accepted));
+    findings.push(balance(accepted.value(), pointer, recommended));
+    findings.push(clock(accepted, caller.now()));
+    findings.push(rate(exchange));
     Some(auth)
 }
 
-/// The reply, if the service was reached.
-fn reached<'a>(exchange: &'a Exchange, findings: &mut Vec<Finding>) -> Option<&'a Reply> {
-    let bad = |detail: String| Finding::new("reachability", Standing::Bad(ExitCode::Service), detail);
-    let reply = match &exchange.reply {
-        Ok(reply) => reply,
-        Err(TransportFault::Untrusted { host, fault }) => {
-            let detail = format!("the certificate of {host} is not trusted: {fault}; see [service] ca_file");
-            findings.push(bad(detail));
-            return None;
+/// Why nothing can be learned from a reply.
+pub(super) fn unreachable(said: &Said<'_>) -> Option<String> {
+    let path = Balance::PATH;
+    let status = said.status().unwrap_or_default();
+    match (said.kind, said.not_answered()) {
+        (_, Some(NotAnswered::Untrusted { host, fault })) => {
+            Some(format!("the certificate of {host} is not trusted: {fault}; see [service] ca_file"))
         }
-        Err(TransportFault::NotWritten(fault) | TransportFault::Unknown(fault)) => {
-            findings.push(bad(format!("{fault}; check [service] url and the network")));
-            return None;
+        (_, Some(NotAnswered::Redirect { .. })) => Some(format!(
+            "GET {path} answers HTTP {status}, a redirect, which is never followed; set [service] url to the address it \
+             leads to"
+        )),
+        (kind, _) if kind.is_misrouted() => Some(format!(
+            "GET {path} answers HTTP {status}: the service has no such route; check the path in [service] url"
+        )),
+        (kind, _) if kind.is_server_error() => Some(format!("GET {path} answers HTTP {status}")),
+        (kind, _) if kind.is_outage() => Some(format!("{}; check [service] url and the network", said.message())),
+        (kind, _) if kind.is_success() && said.undecoded().is_some() => {
+            let fault = said.undecoded().unwrap_or_default();
+            Some(format!("GET {path}: {fault}; check the servers between here and the service"))
         }
+        (kind, _) if kind.is_success() && said.json.is_none() => Some(format!(
+            "GET {path} answers with something that is not JSON, such as a page of a proxy or of another site"
+        )),
+        _ => None,
+    }
+}
+
+fn refused(said: &Said<'_>) -> Finding {
+    let status = said.status().unwrap_or_default();
+    let (exit_code, detail) = match said.kind {
+        kind if kind.is_unauthorised() => {
+            (ExitCode::Refused, format!("refused in both headers (HTTP {status}); check what [service] api_key names"))
+        }
+        ReplyKind::TooMany => (
+            ExitCode::Service,
+            format!("the service refuses requests because of the rate (HTTP {status}); try again later"),
+        ),
+        _ => (ExitCode::Service, format!("HTTP {status}")),
     };
-    match reply.status {
-        300..=399 => findings.push(bad(format!(
-            "GET {} answers HTTP {}, a redirect, which is never followed; set [service] url to the address it leads to",
-            Balance::PATH,
-            reply.status
-        ))),
-        404 | 405 => findings.push(bad(format!(
-            "GET {} answers HTTP {}: the service has no such route; check the path in [service] url",
-            Balance::PATH,
-            reply.status
-        ))),
-        500.. => findings.push(bad(format!("GET {} answers HTTP {}", Balance::PATH, reply.status))),
-        200..=299 if reply.undecoded.is_some() => {
-            let fault = reply.undecoded.as_deref().unwrap_or_default();
-            findings
-                .push(bad(format!("GET {}: {fault}; check the servers between here and the service", Balance::PATH)));
-        }
-        200..=299 if reply.body.as_deref().and_then(json_body).is_none() => findings.push(bad(format!(
-            "GET {} answers with something that is not JSON, such as a page of a proxy or of another site",
-            Balance::PATH
-        ))),
-        _ => {
-            let detail = format!("answered in {} ms", exchange.latency.as_millis());
-            findings.push(Finding::new("reachability", Standing::Good, detail));
-            return Some(reply);
-        }
-    }
-    None
-}
-
-fn is_accepted(reply: &Reply) -> bool {
-    (200..300).contains(&reply.status)
-}
-
-fn refused(reply: &Reply) -> Finding {
-    match reply.status {
-        401 | 403 => {
-            let detail = format!("refused in both headers (HTTP {}); check what [service] api_key names", reply.status);
-            Finding::new("API key", Standing::Bad(ExitCode::Refused), detail)
-        }
-        429 => {
-            let detail = "the service refuses requests because of the rate (HTTP 429); try again later";
-            Finding::new("API key", Standing::Bad(ExitCode::Service), detail)
-        }
-        status => Finding::new("API key", Standing::Bad(ExitCode::Service), format!("HTTP {status}")),
-    }
+    Finding::new("API key", Standing::Bad(exit_code), detail)
 }
 
 /// The balance's place. Its value is not shown: it belongs to the account.
-fn balance(reply: &Reply, pointer: Option<&str>, recommended: &mut Recommended) -> Finding {
+fn balance(answer: Option<&Value>, pointer: Option<&str>, recommended: &mut Recommended) -> Finding {
     let subject = "balance";
-    let body = reply.body.as_deref().unwrap_or_default();
-    if let Some(found) = balance_in(body, pointer) {
+    let balance_at = |pointer| balance_in(answer?, pointer);
+    if let Some(found) = balance_at(pointer) {
         return Finding::new(subject, Standing::Good, format!("at {}", found.pointer));
     }
-    let (known, places) = (balance_in(body, None), numbers(body));
+    let (known, places) = (balance_at(None), answer.map(numbers).unwrap_or_default());
     let at = pointer.map_or_else(|| BALANCE_POINTERS.join(" and "), str::to_owned);
     let (standing, detail) = match (known, places.as_slice()) {
         (Some(known), _) => {
@@ -151,8 +135,8 @@ fn balance(reply: &Reply, pointer: Option<&str>, recommended: &mut Recommended) 
     Finding::new(subject, standing, detail)
 }
 
-/// JSON pointers to the numbers in a body.
-fn numbers(body: &[u8]) -> Vec<String> {
+/// JSON pointers to the numbers in an answer.
+fn numbers(answer: &Value) -> Vec<String> {
     fn collect(at: &str, value: &Value, found: &mut Vec<String>) {
         let is_number = value.is_u64() || value.as_str().is_some_and(|text| text.trim().parse::<u64>().is_ok());
         match value {
@@ -167,22 +151,19 @@ fn numbers(body: &[u8]) -> Vec<String> {
         }
     }
     let mut found = Vec::new();
-    if let Some(json) = json_body(body) {
-        collect("", &json.value, &mut found);
-    }
+    collect("", answer, &mut found);
     found
 }
 
-fn clock(reply: &Reply, now: Timestamp) -> Finding {
-    let date = reply.date.as_deref().and_then(|date| httpdate::parse_http_date(date.trim()).ok());
-    let Some(server) = date.and_then(|at| Timestamp::try_from(at).ok()) else {
+fn clock(said: &Said<'_>, now: Timestamp) -> Finding {
+    let Some(server_us) = said.server_now_us() else {
         return Finding::new(
             "clock",
             Standing::Note,
             "the service states no time: keys age by this machine's clock only",
         );
     };
-    let apart_us = server.as_microsecond() - now.as_microsecond();
+    let apart_us = server_us - now.as_microsecond();
     let detail = format!("{} s apart from the service's", apart_us.abs() / 1_000_000);
     if are_apart(apart_us) {
         let detail =
@@ -192,15 +173,12 @@ fn clock(reply: &Reply, now: Timestamp) -> Finding {
     Finding::new("clock", Standing::Good, detail)
 }
 
-fn rate(reply: &Reply) -> Finding {
-    if reply.rate_headers.is_empty() {
+fn rate(exchange: &Exchange) -> Finding {
+    let headers = exchange.reply.as_ref().map(|reply| reply.rate_headers.as_slice()).unwrap_or_default();
+    if headers.is_empty() {
         return Finding::new("rate", Standing::Good, "no header about the rate; see [service] per_minute");
     }
-    Finding::new(
-        "rate",
-        Standing::Note,
-        format!("{}; compare with [service] per_minute", reply.rate_headers.join(", ")),
-    )
+    Finding::new("rate", Standing::Note, format!("{}; compare with [service] per_minute", headers.join(", ")))
 }
 
 #[cfg(test)]
@@ -208,9 +186,9 @@ mod tests {
     use super::*;
 
     fn found(body: &str, pointer: Option<&str>) -> (Standing, Option<String>) {
-        let reply = Reply { status: 200, body: Some(body.into()), ..Reply::default() };
+        let answer = serde_json::from_str(body).unwrap();
         let mut recommended = Recommended::default();
-        (balance(&reply, pointer, &mut recommended).standing, recommended.balance_pointer)
+        (balance(Some(&answer), pointer, &mut recommended).standing, recommended.balance_pointer)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::finding::{Finding, Standing};
 use crate::{
-    client::{Auth, Balance, Client, Exchange, RetryAfter, json_body, retry_after, stated_charge},
+    client::{Auth, Balance, Client, Exchange, PushBack, ReplyKind, Said},
     model::{Clock, Credits, ExitCode, IdempotencyKey, KeyMaker, Mode},
     pipeline::{
         campaign::service::Service,
@@ -88,6 +88,11 @@ impl<'a> Caller<'a> {
         self.clock.now()
     }
 
+    /// What was said in an exchange.
+    pub(super) fn said<'b>(&self, exchange: &'b Exchange) -> Said<'b> {
+        Said::of(exchange, self.now().into())
+    }
+
     /// A key that no earlier examination used.
     pub(super) fn key(&self, check: &str, fields: &Map<String, Value>, number: u32) -> IdempotencyKey {
         let campaign = format!("doctor {}", self.begun_us);
@@ -145,16 +150,15 @@ impl<'a> Caller<'a> {
 
     /// What is wrong with a reply to a sandbox request: nothing may be charged, and it must be answered in sandbox.
     fn offence(&self, path: &str, sent: &Map<String, Value>, exchange: &Exchange) -> Option<Finding> {
-        let body = exchange.reply.as_ref().ok()?.body.as_deref()?;
-        if stated_charge(exchange, self.charge_pointer, Credits::ZERO).is_some() {
+        let said = self.said(exchange);
+        if said.charge_for_nothing(self.charge_pointer, Credits::ZERO).is_some() {
             let detail = format!(
                 "{path} states a charge for a sandbox request, which should be free; nothing more was sent. Ask the \
                  service whether it charged"
             );
             return Some(Finding::new("sandbox", Standing::Bad(ExitCode::Budget), detail));
         }
-        let answer = json_body(body)?.value;
-        let Echo::OtherMode(mode) = echo(&answer, None, sent) else { return None };
+        let Echo::OtherMode(mode) = echo(said.value()?, None, sent) else { return None };
         let detail = format!(
             "{path} answers a sandbox request in the mode `{mode}`; nothing more was sent. Ask the service whether it \
              charged, and whether the API key allows sandbox requests"
@@ -164,11 +168,9 @@ impl<'a> Caller<'a> {
 
     /// How long to wait before sending again, if the service pushes back.
     fn wait_for(&self, exchange: &Exchange) -> Option<Duration> {
-        let reply = exchange.reply.as_ref().ok().filter(|reply| reply.status == 429)?;
-        let wait = match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), self.now().into()) {
-            RetryAfter::Wait(wait) => wait.max(Duration::from_millis(100)),
-            RetryAfter::Unstated => COOLDOWN_MAX,
-        };
+        let said = self.said(exchange);
+        let push_back = said.push_back().filter(|_| said.kind == ReplyKind::TooMany)?;
+        let wait = if let PushBack::Stated(wait) = push_back { wait } else { COOLDOWN_MAX };
         let mut noticed = self.noticed();
         if noticed.waited + wait > WAIT_MAX {
             noticed.not_waited = noticed.not_waited.max(Some(wait));

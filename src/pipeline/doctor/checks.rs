@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     catalogue::{Declaration, Spelling},
-    client::{Auth, Exchange, json_body},
+    client::{Auth, Author, Exchange, ReplyKind, Said},
     model::ExitCode,
 };
 use serde_json::{Map, Value};
@@ -29,7 +29,7 @@ pub(super) struct Examined<'a> {
 
 /// How a route answered a sandbox request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Answered {
+pub(super) enum Answered {
     /// The route exists.
     Known,
     /// 404, 405 or a redirect.
@@ -67,14 +67,15 @@ pub(super) async fn routes<'a>(
     };
     let path = declaration.routes.path(first).to_owned();
     let exchange = send(caller, one, &path, one.auth, &body, 0).await;
+    let said = caller.said(&exchange);
     let bad = |code| if one.is_used { Standing::Bad(code) } else { Standing::Note };
-    let (standing, detail) = match answered(&exchange) {
-        Answered::Known => (Standing::Good, format!("{path} (HTTP {})", status(&exchange))),
+    let (standing, detail) = match answered(&said) {
+        Answered::Known => (Standing::Good, format!("{path} (HTTP {})", said.status().unwrap_or_default())),
         Answered::Nothing(fault) => (bad(ExitCode::Service), format!("{path}: {fault}")),
         Answered::Refused(status) => {
             let other = if one.auth == Auth::Bearer { Auth::XApiKey } else { Auth::Bearer };
             let again = send(caller, one, &path, other, &body, 1).await;
-            if answered(&again) == Answered::Known {
+            if answered(&caller.said(&again)) == Answered::Known {
                 recommended.checks.entry(declaration.name.clone()).or_default().0 = Some(other);
                 (Standing::Note, format!("{path} accepts the API key only in the other header"))
             } else {
@@ -87,7 +88,10 @@ pub(super) async fn routes<'a>(
         Answered::Unknown(status) => {
             let other = second.map(|spelling| (spelling, declaration.routes.path(spelling).to_owned()));
             let found = match &other {
-                Some((_, path)) => answered(&send(caller, one, path, one.auth, &body, 2).await) == Answered::Known,
+                Some((_, path)) => {
+                    let other = send(caller, one, path, one.auth, &body, 2).await;
+                    answered(&caller.said(&other)) == Answered::Known
+                }
                 None => false,
             };
             match other {
@@ -103,8 +107,8 @@ pub(super) async fn routes<'a>(
         }
     };
     findings.push(Finding::new(subject, standing, detail));
-    let reply = exchange.reply.ok().filter(|reply| reply.status == 200)?;
-    Some(Sample { declaration, path, auth: one.auth, body, answer: reply.body? })
+    let answer = said.body().filter(|_| said.kind == ReplyKind::Success)?.to_vec();
+    Some(Sample { declaration, path, auth: one.auth, body, answer })
 }
 
 async fn send(
@@ -118,22 +122,20 @@ async fn send(
     caller.post(path, auth, caller.key(&one.declaration.name, body, number), body).await
 }
 
-fn status(exchange: &Exchange) -> u16 {
-    exchange.reply.as_ref().map(|reply| reply.status).unwrap_or_default()
-}
-
-fn answered(exchange: &Exchange) -> Answered {
-    match &exchange.reply {
-        Err(fault) => Answered::Nothing(fault.message()),
-        Ok(reply) => match reply.status {
-            401 | 403 => Answered::Refused(reply.status),
-            300..=399 | 404 | 405 => Answered::Unknown(reply.status),
-            200..=299 if reply.body.as_deref().and_then(json_body).is_none() => {
-                Answered::Nothing("the reply is not JSON".to_owned())
-            }
-            // A refusal of the sample or of the rate comes from a route that exists.
-            _ => Answered::Known,
-        },
+pub(super) fn answered(said: &Said<'_>) -> Answered {
+    match (said.kind, said.status()) {
+        (_, None) => Answered::Nothing(said.message()),
+        (kind, Some(status)) if kind.is_unauthorised() => Answered::Refused(status),
+        (kind, Some(status)) if kind.is_misrouted() => Answered::Unknown(status),
+        (kind, _) if kind.is_success() && said.json.is_none() => Answered::Nothing("the reply is not JSON".to_owned()),
+        // A proxy answers for any route, also if the server behind it does not.
+        (kind, Some(status))
+            if said.author == Author::Another || kind.is_server_error() && said.author != Author::Service =>
+        {
+            Answered::Nothing(format!("HTTP {status}, which may not be the service's reply"))
+        }
+        // A refusal of the sample or of the rate comes from a route that exists.
+        _ => Answered::Known,
     }
 }
 
@@ -142,20 +144,21 @@ pub(super) async fn keys(caller: &Caller<'_>, sample: &Sample<'_>, findings: &mu
     let key = caller.key(&sample.declaration.name, &sample.body, 0);
     tokio::time::sleep(COOLDOWN).await;
     let again = caller.post(&sample.path, sample.auth, key, &sample.body).await;
-    findings.push(match &again.reply {
-        Ok(reply) if reply.status == 200 && reply.body.as_ref() == Some(&sample.answer) => {
+    let said = caller.said(&again);
+    findings.push(match (said.kind, said.status()) {
+        (_, None) => Finding::new("replay", Standing::Note, said.message()),
+        (ReplyKind::Success, _) if said.body() == Some(&sample.answer) => {
             Finding::new("replay", Standing::Good, "the same key and body get the same answer")
         }
-        Ok(reply) if (200..300).contains(&reply.status) => Finding::new(
+        (kind, _) if kind.is_success() => Finding::new(
             "replay",
             Standing::Note,
             "the same key and body get another answer: in sandbox, the service may not keep answers",
         ),
-        Ok(reply) => {
-            let detail = format!("the same key and body get HTTP {}: a lost reply could not be repeated", reply.status);
+        (_, Some(status)) => {
+            let detail = format!("the same key and body get HTTP {status}: a lost reply could not be repeated");
             Finding::new("replay", Standing::Note, detail)
         }
-        Err(fault) => Finding::new("replay", Standing::Note, fault.message()),
     });
     let other = sample::body(sample.declaration, 1).filter(|other| *other != sample.body);
     let Some(other) = other else {
@@ -163,13 +166,16 @@ pub(super) async fn keys(caller: &Caller<'_>, sample: &Sample<'_>, findings: &mu
         return;
     };
     let conflict = caller.post(&sample.path, sample.auth, key, &other).await;
-    findings.push(match status(&conflict) {
-        409 => Finding::new("409", Standing::Good, "the same key with another body is refused"),
-        200..=299 => {
+    let said = caller.said(&conflict);
+    findings.push(match (said.kind, said.status()) {
+        (ReplyKind::Conflict, _) => Finding::new("409", Standing::Good, "the same key with another body is refused"),
+        (kind, _) if kind.is_success() => {
             let detail = "the same key with another body is answered: in sandbox, the service may not compare bodies";
             Finding::new("409", Standing::Note, detail)
         }
-        0 => Finding::new("409", Standing::Note, "no reply to the same key with another body"),
-        status => Finding::new("409", Standing::Note, format!("the same key with another body gets HTTP {status}")),
+        (_, None) => Finding::new("409", Standing::Note, "no reply to the same key with another body"),
+        (_, Some(status)) => {
+            Finding::new("409", Standing::Note, format!("the same key with another body gets HTTP {status}"))
+        }
     });
 }

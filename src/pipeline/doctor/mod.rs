@@ -6,6 +6,8 @@ mod caller;
 mod checks;
 mod finding;
 mod local;
+#[cfg(test)]
+mod replies_tests;
 mod sample;
 
 pub use finding::{Diagnosis, Finding, Recommended, Standing};

@@ -9,16 +9,13 @@ use super::{
     peer::note_peer,
 };
 use crate::{
-    client::{
-        Author, Balance, Client, Delays, Exchange, RetryAfter, TransportFault, balance_in, json_body, retry_after,
-    },
+    client::{Balance, BalanceReply, Client, Delays, NotAnswered, PushBack, Said, balance_reply},
     error::Error,
     ledger::Sums,
     model::{
         Clock, Credits, Stop,
         clock::ClockSample,
         planted::{Bug, planted},
-        printable::printable,
     },
     pipeline::campaign::service::Service,
     throttle::{Bucket, Throttle},
@@ -36,22 +33,20 @@ const TRIES_MAX: u32 = 6;
 /// After this many replies that are not the service's, the URL is not that of the service.
 const OF_ANOTHER_MAX: u32 = 3;
 
-/// The result of one attempt to read the account.
-enum BalanceReply {
-    Balance(Balance),
+/// What follows from one attempt to read the account.
+enum AfterQuery {
+    Read(Balance),
     Stop(Stop),
     /// The service asks to pause all sends for this long.
-    PushedBack {
+    Pause {
         wait: Duration,
         message: String,
     },
     Again {
-        wait: Duration,
         message: String,
     },
     /// A reply that is not the service's.
     OfAnother {
-        wait: Duration,
         found: String,
     },
 }
@@ -84,34 +79,35 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
             return Ok(Break(Stop::OtherSide { simulated: reply.simulated }));
         }
         let pointer = context.campaign.service.settings.balance_pointer.as_deref();
-        match classify_balance(&exchange, pointer, context.clock.now(), &mut delays) {
-            BalanceReply::Balance(balance) => {
-                let unexplained_fall = note(context, &exchange, balance.credits, before).await?;
+        let said = Said::of(&exchange, context.clock.now().into());
+        match after_query(&said, pointer, context.clock.now()) {
+            AfterQuery::Read(balance) => {
+                let unexplained_fall = note(context, said.server_now_us(), balance.credits, before).await?;
                 return Ok(Continue(BalanceRead { balance: balance.credits, unexplained_fall }));
             }
-            BalanceReply::Stop(stop) => {
+            AfterQuery::Stop(stop) => {
                 if let Stop::PushedBack { until_us } = stop {
                     let now_us = context.clock.now_us();
                     context.ledger.pause_until(until_us, now_us).await?;
                 }
                 return Ok(Break(stop));
             }
-            BalanceReply::PushedBack { wait, message } => {
+            AfterQuery::Pause { wait, message } => {
                 last = message;
                 let now_us = context.clock.now_us();
                 context.ledger.pause_until(now_us.saturating_add(micros(wait)), now_us).await?;
-                close_gate(context, wait, exchange.reply.as_ref().ok().map(|reply| reply.status));
+                close_gate(context, wait, said.status());
             }
-            BalanceReply::Again { wait, message } => {
+            AfterQuery::Again { message } => {
                 last = message;
-                tokio::time::sleep(wait).await;
+                tokio::time::sleep(delays.next_delay()).await;
             }
-            BalanceReply::OfAnother { wait, found } => {
+            AfterQuery::OfAnother { found } => {
                 of_another += 1;
                 if of_another == OF_ANOTHER_MAX {
                     return Ok(Break(Stop::NotTheService { found }));
                 }
-                tokio::time::sleep(wait).await;
+                tokio::time::sleep(delays.next_delay()).await;
             }
         }
     }
@@ -120,65 +116,49 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
 
 async fn note(
     context: &RunContext,
-    exchange: &Exchange,
+    server_now_us: Option<i64>,
     credits: Credits,
     before: Arc<Sums>,
 ) -> Result<Credits, Error> {
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
-    let date = exchange.reply.as_ref().ok().and_then(|reply| reply.date.as_deref());
-    let server = date.and_then(|date| httpdate::parse_http_date(date.trim()).ok());
-    let offset = server.and_then(|at| jiff::Timestamp::try_from(at).ok()).map(|at| at.as_microsecond() - now_us);
+    let offset = server_now_us.map(|server_us| server_us - now_us);
     let fell = context.ledger.balance(credits, before, now_us, offset).await?;
     // Also if the reply has no date: the service would not state it the next time either.
     context.clock_watch.compared(compared);
     Ok(fell)
 }
 
-/// Classifies the exchange of one attempt.
-fn classify_balance(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut Delays) -> BalanceReply {
-    let reply = match &exchange.reply {
-        Ok(reply) => reply,
-        // Trying again would fail the same way, and the connection may be intercepted.
-        Err(TransportFault::Untrusted { host, fault }) => {
-            return BalanceReply::Stop(Stop::Untrusted { host: host.clone(), fault: fault.clone() });
-        }
-        Err(TransportFault::NotWritten(message) | TransportFault::Unknown(message)) => {
-            return BalanceReply::Again { wait: delays.next_delay(), message: message.clone() };
-        }
+/// Decides what follows from a reply.
+fn after_query(said: &Said<'_>, pointer: Option<&str>, now: Timestamp) -> AfterQuery {
+    let misrouted = |status, location| {
+        AfterQuery::Stop(Stop::Misrouted { status, path: Balance::PATH.to_owned(), check: None, location })
     };
-    let found = format!("HTTP {} to GET {}", reply.status, Balance::PATH);
-    let another = |delays: &mut Delays| BalanceReply::OfAnother { wait: delays.next_delay(), found };
-    let message = format!("GET {} answered HTTP {}", Balance::PATH, reply.status);
-    match reply.status {
-        200..300 => match reply.body.as_deref().and_then(|body| balance_in(body, pointer)) {
-            Some(balance) => BalanceReply::Balance(balance),
-            None if reply.body.as_deref().and_then(json_body).is_some() => BalanceReply::Stop(Stop::BalanceUnreadable),
-            None if reply.body.is_some() => another(delays),
-            None => {
-                let fault = reply.undecoded.as_deref().unwrap_or("cut off");
-                BalanceReply::Again { wait: delays.next_delay(), message: format!("{message}, {fault}") }
-            }
-        },
-        401 | 403 if Author::of_reply(reply) == Author::Another => another(delays),
-        401 | 403 => BalanceReply::Stop(Stop::Unauthorised { status: reply.status }),
-        429 | 503 => match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now.into()) {
-            RetryAfter::Wait(wait) if wait > PUSH_BACK_MAX => {
-                let kept = micros(wait.min(PAUSE_KEPT_MAX));
-                BalanceReply::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(kept) })
-            }
-            RetryAfter::Wait(wait) => BalanceReply::PushedBack { wait, message },
-            RetryAfter::Unstated if reply.status == 429 => {
-                BalanceReply::PushedBack { wait: PUSH_BACK_UNSTATED, message }
-            }
-            RetryAfter::Unstated => BalanceReply::Again { wait: delays.next_delay(), message },
-        },
-        300..=399 | 404 | 405 => BalanceReply::Stop(Stop::Misrouted {
-            status: reply.status,
-            path: Balance::PATH.to_owned(),
-            check: None,
-            location: reply.location.as_deref().map(|text| printable(text).into_owned()),
-        }),
-        _ => BalanceReply::Again { wait: delays.next_delay(), message },
+    let message = |what: &str| format!("GET {} answered {what}", Balance::PATH);
+    let not_answered = match balance_reply(said, pointer) {
+        BalanceReply::Balance(balance) => return AfterQuery::Read(balance),
+        BalanceReply::Unreadable => return AfterQuery::Stop(Stop::BalanceUnreadable),
+        BalanceReply::Misrouted { status } => return misrouted(status, None),
+        BalanceReply::NotAnswered(not_answered) => not_answered,
+    };
+    match not_answered {
+        // Trying again would fail the same way, and the connection may be intercepted.
+        NotAnswered::Untrusted { host, fault } => AfterQuery::Stop(Stop::Untrusted { host, fault }),
+        NotAnswered::Unauthorised { status } => AfterQuery::Stop(Stop::Unauthorised { status }),
+        NotAnswered::Redirect { status, location } => misrouted(status, location),
+        NotAnswered::PushedBack(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => {
+            let kept = micros(wait.min(PAUSE_KEPT_MAX));
+            AfterQuery::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(kept) })
+        }
+        NotAnswered::PushedBack(push_back) => {
+            let wait = if let PushBack::Stated(wait) = push_back { wait } else { PUSH_BACK_UNSTATED };
+            let status = said.status().unwrap_or_default();
+            AfterQuery::Pause { wait, message: message(&format!("HTTP {status}")) }
+        }
+        NotAnswered::OfAnother { status } => {
+            AfterQuery::OfAnother { found: format!("HTTP {status} to GET {}", Balance::PATH) }
+        }
+        NotAnswered::Unavailable { message: fault } if said.status().is_none() => AfterQuery::Again { message: fault },
+        NotAnswered::Unavailable { message: fault } => AfterQuery::Again { message: message(&fault) },
     }
 }
 
@@ -191,13 +171,12 @@ pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Credits, E
     let (bucket, _) = bucket(service, &api_key, Bucket::Full, clock);
     let throttle = Throttle::new(service.pace(), bucket);
     let exchange = client.get(throttle.admit().await, Balance::PATH).await;
-    let mut delays = Delays::new(0);
     let pointer = service.settings.balance_pointer.as_deref();
-    let stop = match classify_balance(&exchange, pointer, clock.now(), &mut delays) {
-        BalanceReply::Balance(balance) => return Ok(balance.credits),
-        BalanceReply::Stop(stop) => stop,
-        BalanceReply::OfAnother { found, .. } => Stop::NotTheService { found },
-        BalanceReply::PushedBack { message, .. } | BalanceReply::Again { message, .. } => Stop::Unavailable { message },
+    let stop = match after_query(&Said::of(&exchange, clock.now().into()), pointer, clock.now()) {
+        AfterQuery::Read(balance) => return Ok(balance.credits),
+        AfterQuery::Stop(stop) => stop,
+        AfterQuery::OfAnother { found } => Stop::NotTheService { found },
+        AfterQuery::Pause { message, .. } | AfterQuery::Again { message } => Stop::Unavailable { message },
     };
     Err(Error::Stopped(stop))
 }

@@ -303,7 +303,7 @@ impl SendLoop {
 /// A reply that is not the service's, or cannot be read.
 fn unread<'a>(one: &'a Candidate, attempted: &'a Attempted) -> Unread<'a> {
     let Attempted { http_status: status, words: said, .. } = attempted;
-    let is_paid = status.is_some_and(|status| status < 300);
+    let is_paid = attempted.kind.is_success();
     Unread { request: one.request, check: &one.check, status: *status, said, is_paid }
 }
 
@@ -315,7 +315,9 @@ fn note_repeat(one: &Candidate, attempted: &Attempted, delay: Duration) {
     let reply = match attempted.http_status {
         None => "no reply".to_owned(),
         // Why a success cannot be read is in no output while the request is in doubt.
-        Some(status @ 200..300) if attempted.outcome == Outcome::Unknown && !attempted.is_of_another() => {
+        Some(status)
+            if attempted.kind.is_success() && attempted.outcome == Outcome::Unknown && !attempted.is_of_another() =>
+        {
             format!("HTTP {status}: {}", attempted.message)
         }
         Some(status) => format!("HTTP {status}"),

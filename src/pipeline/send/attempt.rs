@@ -9,7 +9,7 @@ use super::gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause};
 use super::make_ready::{Made, make_ready};
 use super::{peer::note_peer, refusal::refusal};
 use crate::{
-    client::{Author, Classified, Exchange, PushBack, classify},
+    client::{Author, Classified, Exchange, PushBack, ReplyKind, Said, classify},
     error::Error,
     ledger::{AnswerRecord, ArmOrder, CheckPause, NotArmed, Settled, Settlement},
     model::{
@@ -61,6 +61,7 @@ pub enum AttemptEnd {
 pub struct Attempted {
     pub settled: Settled,
     pub outcome: Outcome,
+    pub kind: ReplyKind,
     /// Who wrote the reply.
     pub author: Author,
     pub judgement: Option<Judgement>,
@@ -277,7 +278,8 @@ async fn settle(
         _ => None,
     };
     // The parsed answer takes many times the memory of its body, so it is dropped before the next await.
-    let mut classified = classify(&exchange, &context.reply_spec(check), context.clock.now().into());
+    let said = Said::of(&exchange, context.clock.now().into());
+    let mut classified = classify(said, &context.reply_spec(check));
     if other_side.is_some() {
         // A reply from the wrong side is not an answer for this campaign.
         classified.outcome = Outcome::Unknown;
@@ -293,8 +295,7 @@ async fn settle(
     let kept = |pause: Duration| micros(pause.min(PAUSE_KEPT_MAX));
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let waits = pause.map(|pause| context.check_pauses.refused(&sent.check, pause, PUSH_BACK_MAX));
-    let is_of_service =
-        classified.author == Author::Service && classified.http_status.is_some_and(|status| status < 500);
+    let is_of_service = classified.author == Author::Service && !classified.kind.is_outage();
     let (of_all, of_check) = match waits {
         Some(Waits::All(pause)) => (Some(pause), None),
         Some(Waits::Check(pause)) => (None, Some(CheckPause::Until(now_us.saturating_add(kept(pause))))),
@@ -362,6 +363,7 @@ async fn settle(
     Ok(AttemptEnd::Attempted(Box::new(Attempted {
         settled,
         outcome: classified.outcome,
+        kind: classified.kind,
         author: classified.author,
         other_mode: mode_of_job.or_else(|| answered.as_ref()?.other_mode.clone()),
         judgement: answered.map(|judged| judged.judgement),

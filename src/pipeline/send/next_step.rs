@@ -2,7 +2,7 @@
 
 use super::{attempt::Attempted, check_pauses::Waits, context::Candidate, gate::PUSH_BACK_MAX, judge::REPEATS_MAX};
 use crate::{
-    client::{Author, PushBack},
+    client::{Author, PushBack, ReplyKind},
     ledger::Settled,
     model::{
         Mode,
@@ -53,10 +53,9 @@ pub enum Next {
 impl Attempted {
     /// Whether no working service was reached.
     pub fn is_outage(&self) -> bool {
-        let server_error = self.http_status.is_none_or(|status| status >= 500);
         match self.outcome {
             Outcome::NotWritten | Outcome::Uncharged => true,
-            Outcome::Unknown => server_error,
+            Outcome::Unknown => self.kind.is_outage(),
             _ => false,
         }
     }
@@ -85,7 +84,7 @@ impl Attempted {
 
     /// Whether the reply is a 409: another request has this key, or this one is still being processed.
     pub fn is_conflict(&self) -> bool {
-        self.http_status == Some(409) && !self.is_of_another() && !self.outcome.is_refusal()
+        self.kind == ReplyKind::Conflict && !self.is_of_another() && !self.outcome.is_refusal()
     }
 
     /// Whether the row may be failed, given that the account is in order: the refusal is proven uncharged, or its

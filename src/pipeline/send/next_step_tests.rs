@@ -23,6 +23,7 @@ pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> At
     Attempted {
         settled,
         outcome,
+        kind: http_status.map_or(ReplyKind::NoReply, ReplyKind::of),
         author: Author::Service,
         judgement: None,
         http_status,

@@ -7,7 +7,7 @@ use super::{
     peer::note_peer,
 };
 use crate::{
-    client::{Author, Exchange, Reply, TransportFault, is_page, stated_charge},
+    client::{Begun, Exchange, Said, Stored, TransportFault, stored},
     error::Error,
     ledger::{RequestFiles, UploadRow},
     model::{
@@ -98,26 +98,26 @@ pub async fn upload(
     let key = step_key(row, made_at_us);
     let route = (check.path.as_str(), check.auth);
     let begun = context.client.begin_upload(permit, route, &key, body.to_string().into_bytes()).await;
-    if let Some(credits) = booked(context, request, &begun, price).await? {
-        return Ok(Err(NotMade::Charged(credits)));
-    }
-    let reply = match &begun.reply {
-        Ok(reply) => reply,
-        Err(_) => return Ok(Err(not_uploaded(begun, "its upload could not be started"))),
-    };
-    if !note_peer(context, reply.simulated).await? {
+    if let Ok(reply) = &begun.reply
+        && !note_peer(context, reply.simulated).await?
+    {
         return Ok(Err(NotMade::OtherSide(reply.simulated)));
     }
-    let ticket = match (reply.status, &reply.body) {
-        (200 | 201, Some(body)) => match context.client.ticket(body) {
-            Ok(ticket) => ticket,
-            Err(fault) => return Ok(Err(NotMade::Unusable(fault))),
-        },
-        // These refuse the account or the request, as they would refuse the request itself.
-        (400 | 401 | 402 | 403 | 413 | 415 | 422 | 429, Some(_)) if Author::of_reply(reply) != Author::Another => {
+    let said = Said::of(&begun, context.clock.now().into());
+    if let Some(credits) = booked(context, request, &said, price).await? {
+        return Ok(Err(NotMade::Charged(credits)));
+    }
+    let ticket = match context.client.begun(&said) {
+        Begun::Place(ticket) => ticket,
+        Begun::Unusable(fault) => return Ok(Err(NotMade::Unusable(fault))),
+        Begun::Refused => {
+            drop(said);
             return Ok(Err(NotMade::Failed(Box::new(begun))));
         }
-        _ => return Ok(Err(not_uploaded(begun, "its upload could not be started"))),
+        Begun::NotBegun => {
+            let why = why_not(&said);
+            return Ok(Err(not_uploaded(begun, &format!("its upload could not be started: {why}"))));
+        }
     };
     let announced =
         UploadRow { generation: row.generation, reference: ticket.reference.clone(), made_at_us: ANNOUNCED };
@@ -128,21 +128,20 @@ pub async fn upload(
     }
     let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
     let sent = context.client.upload(permit, ticket, document).await;
-    if let Some(credits) = booked(context, request, &sent, price).await? {
+    let said = Said::of(&sent, context.clock.now().into());
+    if let Some(credits) = booked(context, request, &said, price).await? {
         return Ok(Err(NotMade::Charged(credits)));
     }
-    match &sent.reply {
-        // The storage refuses this document or what is sent with it, and repeating it will not help.
-        Ok(reply) if (300..500).contains(&reply.status) && !matches!(reply.status, 408 | 429) => {
-            let fault = format!("the document was refused at the place that it named: HTTP {}", reply.status);
+    match stored(&said) {
+        Stored::Kept => {}
+        Stored::Refused => {
+            let fault = format!("the document was refused at the place that it named: {}", why_not(&said));
             return Ok(Err(NotMade::Unusable(fault)));
         }
-        _ => {}
-    }
-    // A sign-in page comes with a 2xx too.
-    let is_kept = |reply: &Reply| (200..300).contains(&reply.status) && !is_page(reply.body.as_deref());
-    if !matches!(&sent.reply, Ok(reply) if is_kept(reply)) {
-        return Ok(Err(not_uploaded(sent, "its document could not be uploaded")));
+        Stored::NotKept => {
+            let why = why_not(&said);
+            return Ok(Err(not_uploaded(sent, &format!("its document could not be uploaded: {why}"))));
+        }
     }
     let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
     let made = UploadRow { made_at_us, ..announced };
@@ -159,10 +158,10 @@ async fn recorded(context: &RunContext, request: RequestId, upload: &UploadRow) 
 async fn booked(
     context: &RunContext,
     request: RequestId,
-    exchange: &Exchange,
+    said: &Said<'_>,
     price: Credits,
 ) -> Result<Option<Credits>, Error> {
-    let stated = stated_charge(exchange, context.campaign.service.settings.charge_pointer.as_deref(), price);
+    let stated = said.charge_for_nothing(context.campaign.service.settings.charge_pointer.as_deref(), price);
     let Some(stated) = stated.filter(|_| !planted(Bug::UploadChargeIgnored)) else { return Ok(None) };
     let credits = stated.credits().unwrap_or(price);
     context.ledger.charged_beside(request, credits).await?;
@@ -173,16 +172,19 @@ async fn next_permit(context: &RunContext) -> Option<Permit> {
     tokio::time::timeout(PERMIT_TIME, context.throttle.admit()).await.ok()
 }
 
+/// Why a step did not succeed.
+fn why_not(said: &Said<'_>) -> String {
+    match said.status() {
+        Some(status) if said.is_page() => format!("a web page with HTTP {status}"),
+        Some(status) => format!("HTTP {status}"),
+        None => said.message(),
+    }
+}
+
 /// The exchange of a request that was not sent, because its upload failed. A storage host's status says nothing about
 /// the account.
-fn not_uploaded(failed: Exchange, what: &str) -> NotMade {
-    let why = match &failed.reply {
-        Ok(reply) if is_page(reply.body.as_deref()) => format!("a web page with HTTP {}", reply.status),
-        Ok(reply) => format!("HTTP {}", reply.status),
-        Err(TransportFault::NotWritten(why) | TransportFault::Unknown(why)) => why.clone(),
-        Err(TransportFault::Untrusted { host, fault }) => format!("the certificate of {host} is not trusted: {fault}"),
-    };
-    let reply = Err(TransportFault::NotWritten(format!("{what}: {why}")));
+fn not_uploaded(failed: Exchange, fault: &str) -> NotMade {
+    let reply = Err(TransportFault::NotWritten(fault.to_owned()));
     NotMade::Failed(Box::new(Exchange { reply, ..failed }))
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     catalogue::JOB_ID,
-    client::{Classified, Exchange, JobNews, JsonBody, PushBack, classify, job_news},
+    client::{Classified, Exchange, JobNews, JsonBody, PushBack, ReplyKind, Said, classify, job_news},
     error::Error,
     ledger::{AnswerRecord, DueJob, Followed, JobReport},
     model::{
@@ -41,6 +41,7 @@ pub struct Asked {
     pub sign: JobSign,
     /// `None` if there was no reply.
     pub http_status: Option<u16>,
+    pub kind: ReplyKind,
     /// The reply is a 2xx that cannot be read.
     pub is_not_read: bool,
     pub judgement: Option<Judgement>,
@@ -83,9 +84,10 @@ async fn asked(context: &RunContext, permit: Permit, job: &DueJob) -> Result<Ask
 /// Reads a reply, and records it in one commit.
 async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchange: Exchange) -> Result<Asked, Error> {
     let spec = context.reply_spec(check);
-    let mut classified = classify(&exchange, &spec, context.clock.now().into());
-    let news = exchange.reply.as_ref().ok().and_then(|reply| job_news(reply, &job.id, &spec));
-    if let Some(JobNews::OtherJob { .. }) = news {
+    let said = Said::of(&exchange, context.clock.now().into());
+    let news = job_news(&said, &job.id, &spec);
+    let mut classified = classify(said, &spec);
+    if let JobNews::OtherJob { .. } = news {
         // The other job's charge is booked when the service is asked about that job.
         classified.charge = Amount::Absent;
     }
@@ -93,7 +95,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     let heard = hear(check, job, (news, now_us), &classified);
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     // A 503 may be about this job alone. It is asked for again when the reply says.
-    let is_of_all = classified.http_status == Some(429);
+    let is_of_all = classified.kind == ReplyKind::TooMany;
     if let Some(pause) = pause.filter(|_| is_of_all) {
         close_gate(context, pause.min(PUSH_BACK_MAX), classified.http_status);
         context.ledger.pause_until(now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX))), now_us).await?;
@@ -141,6 +143,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         followed,
         sign: heard.sign,
         http_status: classified.http_status,
+        kind: classified.kind,
         is_not_read: classified.outcome == Outcome::Unreadable,
         judgement: judgement.filter(|_| followed.state == State::Answered),
         other_mode: heard.judged.and_then(|judged| judged.other_mode),
@@ -176,7 +179,7 @@ impl Heard {
 }
 
 /// Reads what a reply says about a job, and judges its result. The news come with their time.
-fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (Option<JobNews>, i64), classified: &Classified) -> Heard {
+fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (JobNews, i64), classified: &Classified) -> Heard {
     let judge = |answer: &JsonBody| {
         let sent = serde_json::from_slice(&job.body).unwrap_or_default();
         check.judge.judge(answer, &sent, now_us)
@@ -186,23 +189,21 @@ fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (Option<JobNews>, i6
     let stated = classified.charge.credits().filter(|credits| *credits > Credits::ZERO);
     let completed = |judged| Heard::of(JobSign::Ended(JobEnd::Completed { stated }), Some(judged));
     match news {
-        None if classified.http_status.is_some_and(|status| (300..500).contains(&status) && status != 429) => {
-            Heard::of(JobSign::Refused, None)
-        }
-        None => Heard::of(JobSign::Unheard, None),
-        Some(JobNews::Open { result }) => Heard::of(JobSign::Open, judged(result)),
-        Some(JobNews::NotFound) => Heard::of(JobSign::NotFound, None),
-        Some(JobNews::OtherJob { named }) => {
+        JobNews::Refused => Heard::of(JobSign::Refused, None),
+        JobNews::None => Heard::of(JobSign::Unheard, None),
+        JobNews::Open { result } => Heard::of(JobSign::Open, judged(result)),
+        JobNews::NotFound => Heard::of(JobSign::NotFound, None),
+        JobNews::OtherJob { named } => {
             Heard::unclear(format!("it is about another job: expected {}, found {named}", job.id), None)
         }
-        Some(JobNews::Unclear { why, result }) => Heard::unclear(why, judged(result)),
-        Some(JobNews::Completed { result, is_said }) => match judge(&result) {
+        JobNews::Unclear { why, result } => Heard::unclear(why, judged(result)),
+        JobNews::Completed { result, is_said } => match judge(&result) {
             judged if is_said || judged.is_recognised() => completed(judged),
             judged => {
                 Heard::unclear("it has no known state, and no rule recognises its content".to_owned(), Some(judged))
             }
         },
-        Some(JobNews::Failed { result, code, message }) => match judged(result) {
+        JobNews::Failed { result, code, message } => match judged(result) {
             Some(judged) if judged.is_recognised() => completed(judged),
             // The word may be a finding. With an error, or a charge of zero, the content is not a result.
             Some(judged) if code.is_none() && classified.charge != Amount::Credits(Credits::ZERO) => completed(judged),

@@ -2,6 +2,7 @@
 
 use super::ask::{AskEnd, Asked};
 use crate::{
+    client::ReplyKind,
     error::Error,
     ledger::DueJob,
     model::{RequestId, Stop, job_life::JobSign},
@@ -66,12 +67,12 @@ impl SendLoop {
                     // A result may be kept although the reply is unclear.
                     _ if asked.judgement.is_some() => self.told(&job, &asked),
                     JobSign::Unheard => self.not_told(&job, &asked).await?,
-                    JobSign::Refused => self.route_refused(&job, asked.http_status.unwrap_or_default()).await?,
+                    JobSign::Refused => self.route_refused(&job, &asked).await?,
                     // The route is right, so the job itself is gone, which is counted in the ledger.
                     JobSign::NotFound if self.context.ledger.sums().jobs_known.contains(&job.check) => {
                         self.following.heard.anything = true;
                     }
-                    JobSign::NotFound => self.route_refused(&job, asked.http_status.unwrap_or_default()).await?,
+                    JobSign::NotFound => self.route_refused(&job, &asked).await?,
                     JobSign::Unclear => self.unclear(&job, &asked),
                     JobSign::Open | JobSign::Ended(_) => self.told(&job, &asked),
                 }
@@ -128,9 +129,9 @@ impl SendLoop {
             self.stops.push(Stop::PushedBack { until_us });
             return Ok(());
         }
-        match asked.http_status {
+        match asked.kind {
             // The gate is closed, and the job is asked for again.
-            Some(429) => self.following.heard.anything = true,
+            ReplyKind::TooMany => self.following.heard.anything = true,
             _ => {
                 self.following.heard.fault = Some(asked.message.clone());
                 self.stops
@@ -142,9 +143,10 @@ impl SendLoop {
 
     /// The route of a job was refused. One job may be the cause, so it takes several to stop the run, unless the account
     /// cannot be read either.
-    async fn route_refused(&mut self, job: &DueJob, status: u16) -> Result<(), Error> {
+    async fn route_refused(&mut self, job: &DueJob, asked: &Asked) -> Result<(), Error> {
+        let status = asked.http_status.unwrap_or_default();
         self.following.heard.anything = true;
-        if matches!(status, 401 | 403) {
+        if asked.kind.is_unauthorised() {
             let read_at = self.following.heard.account_read_at;
             if read_at.is_none_or(|at| at.elapsed() >= ACCOUNT_READ_LATELY) {
                 self.following.heard.account_read_at = Some(Instant::now());
@@ -156,9 +158,10 @@ impl SendLoop {
         let is_refused = self.following.heard.refused(job.request, status) && !is_known;
         if is_refused && self.stops.is_empty() {
             let check = job.check.clone();
-            self.stops.push(match status {
-                401 | 403 => Stop::CheckRefused { check, status },
-                _ => Stop::JobRoute { check, status, count: ALIKE_MAX },
+            self.stops.push(if asked.kind.is_unauthorised() {
+                Stop::CheckRefused { check, status }
+            } else {
+                Stop::JobRoute { check, status, count: ALIKE_MAX }
             });
         }
         Ok(())

@@ -6,6 +6,10 @@
 //! is sent only to a service that the user named or that a run on this machine used, and the path of the request comes
 //! from the user's declarations, never from the ledger.
 
+mod redeliveries;
+
+pub use redeliveries::Redeliveries;
+
 use super::{
     campaign::{
         Campaign, read_file,
@@ -20,16 +24,18 @@ use super::{
         earlier_stop::{EARLIER_PAUSE, kept_stop, paused_until},
         gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros},
     },
-    wording::counted,
 };
 use crate::{
     catalogue::{Catalogue, JobSpec},
-    client::{ApiKey, Client, Delays, NewReceiver, Redelivered, redelivered, stated_charge},
+    client::{
+        ApiKey, Client, Delays, DeliveryRefusal, NewReceiver, NotAnswered, PushBack, Redelivered, Said, redelivered,
+    },
     error::Error,
     ledger::{KeptStop, Ledger, LedgerError, NamedJob, Reading},
     model::{Credits, ExitCode, JobId, Stop},
     throttle::{Bucket, Throttle},
 };
+use redeliveries::charged_line;
 use std::{
     collections::BTreeMap,
     ops::ControlFlow::{self, Break, Continue},
@@ -40,10 +46,6 @@ use tokio::time::Instant;
 
 /// How often one job is asked for if the service does not answer or asks to wait.
 const TRIES_MAX: u32 = 4;
-/// The status of a refusal that says that a job has no result yet.
-const NOT_COMPLETED: u16 = 409;
-/// The most jobs that are named in one report.
-const NAMED_MAX: usize = 20;
 
 /// What to ask for.
 #[derive(Debug, Clone, Default)]
@@ -58,86 +60,6 @@ pub struct RedeliveryOrder {
     pub continue_anyway: bool,
     /// The proxy of the command line.
     pub proxy: Option<String>,
-}
-
-/// What became of the order.
-#[derive(Debug, Clone, Default)]
-pub struct Redeliveries {
-    /// The new receiver's URL.
-    pub receiver: Option<String>,
-    /// The number of jobs that the order is about.
-    pub of: usize,
-    /// The number of jobs whose result the service delivers again.
-    pub accepted: usize,
-    /// The jobs that the service refused, with the status and its message.
-    pub refused: Vec<(JobId, u16, String)>,
-    /// Jobs of another API key.
-    pub withheld: Vec<JobId>,
-    /// The job whose reply states a charge, although nothing should be charged, and what was booked for it. No more was
-    /// asked for then.
-    pub charged: Option<(JobId, Credits)>,
-    pub stop: Option<Stop>,
-}
-
-impl Redeliveries {
-    pub fn exit_code(&self) -> ExitCode {
-        let is_failure = |(_, status, _): &(JobId, u16, String)| *status != NOT_COMPLETED;
-        let failures = if self.refused.iter().any(is_failure) { ExitCode::Failures } else { ExitCode::Complete };
-        let is_doubt = !self.withheld.is_empty() || self.charged.is_some();
-        let doubt = if is_doubt { ExitCode::Doubt } else { ExitCode::Complete };
-        self.stop.as_ref().map_or(ExitCode::Complete, Stop::exit_code).or(doubt).or(failures)
-    }
-
-    /// What happened, in words.
-    pub fn lines(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        if let Some(url) = &self.receiver {
-            let jobs = match (self.accepted, self.of - self.accepted) {
-                (0, 0) => "",
-                (_, 0) => ", and the service delivers the jobs asked for here to it",
-                (0, _) => "; whether the service delivers any job to it is not known",
-                _ => ", and the service delivers the accepted jobs to it; for the other jobs this is not known",
-            };
-            lines.push(format!("new receiver: {url}; new requests of this ledger name it{jobs}"));
-        }
-        lines.push(match self.of {
-            0 => "the ledger has no job without a result; name ended ones with --job ID".to_owned(),
-            of => format!("the service delivers {} of {} again", self.accepted, counted(of as u64, "job", "jobs")),
-        });
-        for (job, status, message) in self.refused.iter().take(NAMED_MAX) {
-            lines.push(match (status, message.as_str()) {
-                (&NOT_COMPLETED, "") => format!("job {job}: it has no result yet (HTTP {status})"),
-                (&NOT_COMPLETED, message) => format!("job {job}: it has no result yet (HTTP {status}): {message}"),
-                (404, _) => format!("job {job}: the service does not know it (HTTP {status})"),
-                (_, "") => format!("job {job}: refused (HTTP {status})"),
-                (_, message) => format!("job {job}: refused (HTTP {status}): {message}"),
-            });
-        }
-        if self.refused.len() > NAMED_MAX {
-            lines.push(format!("and {} more", self.refused.len() - NAMED_MAX));
-        }
-        if !self.withheld.is_empty() {
-            let named: Vec<&str> = self.withheld.iter().take(NAMED_MAX).map(JobId::as_str).collect();
-            let more = if self.withheld.len() > NAMED_MAX { ", …" } else { "" };
-            lines.push(format!(
-                "{} accepted under another API key and left alone: {}{more}",
-                counted(self.withheld.len() as u64, "job was", "jobs were"),
-                named.join(", ")
-            ));
-        }
-        lines.extend(self.charged.as_ref().map(|(job, credits)| charged_line(job, *credits)));
-        lines.extend(self.stop.as_ref().map(|stop| format!("stopped: {stop}")));
-        lines
-    }
-}
-
-/// What is said about a charge for a delivery.
-fn charged_line(job: &JobId, credits: Credits) -> String {
-    format!(
-        "job {job}: the reply states a charge, or an amount that cannot be read, although delivering again should be free. \
-         {credits} credits are booked for it, and no more was asked for: compare the balance (`rescreen credits`), ask the \
-         service, and then continue with --continue-anyway"
-    )
 }
 
 /// Asks the service to deliver results again. `place` is an output folder, `config` a campaign file that says where the
@@ -199,7 +121,7 @@ pub async fn retry_webhook(
         let mut charged = None;
         match asking.ask(job, &specs[&job.check], &mut charged).await? {
             Continue(None) => done.accepted += 1,
-            Continue(Some((status, message))) => done.refused.push((job.id.clone(), status, message)),
+            Continue(Some(refusal)) => done.refused.push((job.id.clone(), refusal)),
             Break(stop) => done.stop = Some(stop),
         }
         if let Some(credits) = charged {
@@ -342,14 +264,13 @@ impl<'a> Asking<'a> {
         Ok(None)
     }
 
-    /// Asks for one job. A refusal of the job is returned with its status and message; anything else stops. `charged` is
-    /// set if a reply states a charge; then the job is not asked for again.
+    /// Asks for one job. A refusal of the job is returned; anything else stops. `charged` is set if a reply states a charge; then the job is not asked for again.
     async fn ask(
         &self,
         job: &NamedJob,
         spec: &JobSpec,
         charged: &mut Option<Credits>,
-    ) -> Result<ControlFlow<Stop, Option<(u16, String)>>, Error> {
+    ) -> Result<ControlFlow<Stop, Option<DeliveryRefusal>>, Error> {
         let auth = self.campaign.service.auth_of(&job.check);
         let mut delays = Delays::new(self.campaign.clock.now_us().unsigned_abs());
         let mut last = String::new();
@@ -361,28 +282,32 @@ impl<'a> Asking<'a> {
             {
                 return Ok(Break(Stop::OtherSide { simulated: reply.simulated }));
             }
-            let stated = stated_charge(&exchange, self.campaign.service.settings.charge_pointer.as_deref(), job.price);
-            *charged = stated.map(|stated| stated.credits().unwrap_or(job.price));
             let now = self.campaign.clock.now();
+            let said = Said::of(&exchange, now.into());
+            let pointer = self.campaign.service.settings.charge_pointer.as_deref();
+            *charged = said.charge_for_nothing(pointer, job.price).map(|stated| stated.credits().unwrap_or(job.price));
             tracing::debug!(job = %job.id, latency_ms = exchange.latency.as_millis(), "asked to deliver again");
-            match redelivered(&exchange, now.into()) {
+            let not_answered = match redelivered(&said) {
                 Redelivered::Accepted => return Ok(Continue(None)),
-                Redelivered::Refused { status, message } => return Ok(Continue(Some((status, message)))),
-                Redelivered::Unauthorised { status } => return Ok(Break(Stop::Unauthorised { status })),
-                Redelivered::Untrusted { host, fault } => return Ok(Break(Stop::Untrusted { host, fault })),
-                Redelivered::NotTheService { status } => {
+                Redelivered::Refused(refusal) => return Ok(Continue(Some(refusal))),
+                Redelivered::NotAnswered(not_answered) => not_answered,
+            };
+            match not_answered {
+                NotAnswered::Unauthorised { status } => return Ok(Break(Stop::Unauthorised { status })),
+                NotAnswered::Untrusted { host, fault } => return Ok(Break(Stop::Untrusted { host, fault })),
+                NotAnswered::OfAnother { status } | NotAnswered::Redirect { status, .. } => {
                     return Ok(Break(Stop::NotTheService { found: format!("HTTP {status}") }));
                 }
-                Redelivered::PushedBack { wait: Some(wait) } if wait > PUSH_BACK_MAX => {
+                NotAnswered::PushedBack(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => {
                     let until_us = now.as_microsecond().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)));
                     return Ok(Break(Stop::PushedBack { until_us }));
                 }
-                Redelivered::PushedBack { wait } => {
+                NotAnswered::PushedBack(push_back) => {
                     last = "it asks to wait again and again".to_owned();
-                    self.throttle
-                        .pause_until(Instant::now() + wait.unwrap_or(PUSH_BACK_UNSTATED), "rate limit, HTTP 429");
+                    let wait = if let PushBack::Stated(wait) = push_back { wait } else { PUSH_BACK_UNSTATED };
+                    self.throttle.pause_until(Instant::now() + wait, "rate limit, HTTP 429");
                 }
-                Redelivered::Unavailable { message } => {
+                NotAnswered::Unavailable { message } => {
                     last = message;
                     if charged.is_none() {
                         tokio::time::sleep(delays.next_delay()).await;

@@ -1,0 +1,105 @@
+//! What the status of a reply says, whatever was requested and whoever wrote it. No other place reads the number.
+
+/// The kind of a reply, or of a request that got none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplyKind {
+    /// No reply, and no byte of the request was written.
+    NotWritten,
+    /// No reply, and it is unknown what arrived.
+    NoReply,
+    /// 2xx, except 202.
+    Success,
+    /// 202: the answer comes later.
+    Accepted,
+    /// 3xx. None is followed.
+    Redirect,
+    /// 400, 413, 415 or 422: the content is refused.
+    Refused,
+    /// 401.
+    Unauthorised,
+    /// 402.
+    NoCredits,
+    /// 403.
+    Forbidden,
+    /// 404.
+    NotFound,
+    /// 405: the route has no such method.
+    NoMethod,
+    /// 407: a proxy asks who we are. RFC 9110, 15.5.8.
+    ProxyLogin,
+    /// 408.
+    Timeout,
+    /// 409: the key belongs to another request, or to one that is still being processed.
+    Conflict,
+    /// 410.
+    Gone,
+    /// 429.
+    TooMany,
+    /// Any other 4xx.
+    OtherRefusal,
+    /// 5xx, except 503 and 511.
+    ServerError,
+    /// 503.
+    Unavailable,
+    /// 511: a network asks the user to sign in. RFC 6585, 6.
+    SignIn,
+    /// A status that HTTP does not define.
+    Undefined,
+}
+
+impl ReplyKind {
+    /// The kind of a reply with this status.
+    pub fn of(status: u16) -> ReplyKind {
+        match status {
+            202 => ReplyKind::Accepted,
+            200..300 => ReplyKind::Success,
+            300..400 => ReplyKind::Redirect,
+            400 | 413 | 415 | 422 => ReplyKind::Refused,
+            401 => ReplyKind::Unauthorised,
+            402 => ReplyKind::NoCredits,
+            403 => ReplyKind::Forbidden,
+            404 => ReplyKind::NotFound,
+            405 => ReplyKind::NoMethod,
+            407 => ReplyKind::ProxyLogin,
+            408 => ReplyKind::Timeout,
+            409 => ReplyKind::Conflict,
+            410 => ReplyKind::Gone,
+            429 => ReplyKind::TooMany,
+            400..500 => ReplyKind::OtherRefusal,
+            503 => ReplyKind::Unavailable,
+            511 => ReplyKind::SignIn,
+            500..600 => ReplyKind::ServerError,
+            _ => ReplyKind::Undefined,
+        }
+    }
+
+    /// Whether it is a 2xx.
+    pub fn is_success(self) -> bool {
+        matches!(self, ReplyKind::Success | ReplyKind::Accepted)
+    }
+
+    /// Whether the API key is refused, or its rights.
+    pub fn is_unauthorised(self) -> bool {
+        matches!(self, ReplyKind::Unauthorised | ReplyKind::Forbidden)
+    }
+
+    /// Whether there is nothing at the address.
+    pub fn is_misrouted(self) -> bool {
+        matches!(self, ReplyKind::Redirect | ReplyKind::NotFound | ReplyKind::NoMethod)
+    }
+
+    /// Whether no working service was reached.
+    pub fn is_outage(self) -> bool {
+        matches!(self, ReplyKind::NotWritten | ReplyKind::NoReply) || self.is_server_error()
+    }
+
+    /// Whether whoever replied says that it failed itself.
+    pub fn is_server_error(self) -> bool {
+        matches!(self, ReplyKind::ServerError | ReplyKind::Unavailable | ReplyKind::SignIn | ReplyKind::Undefined)
+    }
+
+    /// Whether repeating the request will not help, whatever was requested: a 3xx or 4xx that asks for no patience.
+    pub fn is_final(self) -> bool {
+        !(self.is_success() || self.is_outage() || matches!(self, ReplyKind::Timeout | ReplyKind::TooMany))
+    }
+}
