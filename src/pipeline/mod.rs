@@ -13,6 +13,7 @@ mod export;
 mod failure_file;
 pub mod init;
 mod intake;
+mod judge;
 mod plan;
 mod prepare;
 mod publish;

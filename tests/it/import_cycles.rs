@@ -209,7 +209,7 @@ fn a_cycle_through_a_re_export_is_found() {
 const LINES: [&[&str]; 14] = [
     &["wording", "blocking", "state_folder", "failure_file", "published"],
     &["campaign", "show"],
-    &["compare"],
+    &["compare", "judge"],
     &["intake", "shown_command"],
     &["send", "warehouse"],
     &["publish"],

@@ -7,7 +7,7 @@ use crate::{
     model::{Clock, Credits, ExitCode, IdempotencyKey, KeyMaker, Mode},
     pipeline::{
         campaign::service::Service,
-        send::echo::{Echo, echo},
+        judge::echo::{Echo, echo},
     },
     throttle::Throttle,
 };

@@ -14,7 +14,7 @@ use crate::{
     },
     pipeline::{
         campaign::{recorded::recorded_object, result_layout::ResultLayout, rules::Rules},
-        send::judge::Judge,
+        judge::Judge,
     },
     template::Templates,
 };

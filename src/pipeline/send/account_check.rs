@@ -155,7 +155,7 @@ impl SendLoop {
             let message = format!("{requests} refused repeatedly, without a charge");
             self.stops.push(Stop::Unavailable { message });
         }
-        self.stops.extend(self.following.heard.nothing().filter(|_| self.stops.is_empty()));
+        self.stops.extend(self.following.history.nothing().filter(|_| self.stops.is_empty()));
     }
 
     /// Fails the request, unless an earlier attempt may still be answered under its key, or nothing shows yet that

@@ -3,7 +3,6 @@
 
 use super::check_pauses::Waits;
 use super::context::{CheckContext, RunContext};
-use super::echo::{Echo, echo};
 use super::file_body::{FileBody, FileFault};
 use super::gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause};
 use super::make_ready::{Made, make_ready};
@@ -20,6 +19,7 @@ use crate::{
         planted::{Bug, planted},
         state::{IllegalMove, Outcome, State},
     },
+    pipeline::judge::echo::{Echo, echo},
 };
 use serde_json::{Map, Value};
 use std::{

@@ -1,12 +1,12 @@
 //! The run context that all attempts share, and the candidate that an attempt is about.
 
-use super::{check_pauses::CheckPauses, file_body::FileBodies, judge::Judge, latencies::SharedLatencies, limit::Limit};
+use super::{check_pauses::CheckPauses, file_body::FileBodies, latencies::SharedLatencies, limit::Limit};
 use crate::{
     catalogue::{BodyShape, Declaration},
     client::{Auth, Client, Delays, ReplySpec},
     ledger::Ledger,
     model::{Clock, Credits, RequestId, clock::ClockWatch},
-    pipeline::campaign::Campaign,
+    pipeline::{campaign::Campaign, judge::Judge},
     throttle::Throttle,
 };
 use std::{

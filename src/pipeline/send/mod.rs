@@ -11,7 +11,6 @@ pub mod channels;
 pub mod check_pauses;
 pub mod context;
 pub mod earlier_stop;
-pub mod echo;
 pub mod file_body;
 pub mod file_changes;
 pub mod follow;
@@ -19,13 +18,11 @@ pub mod gate;
 pub mod guards;
 pub mod health;
 pub mod jobs_beside;
-pub mod judge;
 pub mod latencies;
 pub mod limit;
 pub mod limits;
 pub mod make_ready;
 pub mod next_step;
-pub mod other_bank;
 pub mod peer;
 pub mod planted_steps;
 mod progress;
@@ -218,7 +215,7 @@ impl SendLoop {
                 Some(signal) = self.channels.signals.recv() => self.signalled(signal).await,
                 Some(ended) = self.following.under_way.join_next(), if !self.following.under_way.is_empty() => {
                     let (job, ended) = ended.map_err(Error::from)??;
-                    self.heard(job, ended).await?;
+                    self.on_poll(job, ended).await?;
                     self.keep_stop().await?;
                 }
                 permit = self.context.throttle.admit(), if unpublished.is_none() && self.has_work() => self.start(permit),
@@ -247,7 +244,7 @@ impl SendLoop {
             answered: self.answered,
             withheld: self.withheld,
             withheld_jobs: self.following.withheld(&self.context)?,
-            jobs_asked: self.following.heard.asked,
+            jobs_asked: self.following.history.polled,
             lasting_conflicts: self.lasting_conflicts,
             unexplained: self.proofs.unexplained(),
         };
@@ -286,7 +283,7 @@ impl SendLoop {
 
     /// Whether a request may be sent or a job may be asked for.
     fn has_work(&self) -> bool {
-        self.may_send() || self.stops.is_empty() && !self.time_is_over && self.following.may_ask()
+        self.may_send() || self.stops.is_empty() && !self.time_is_over && self.following.may_poll()
     }
 
     /// The time of the run is up. If nothing but jobs is left, it ends without a reason to stop.

@@ -1,6 +1,6 @@
 //! Decides what comes next for a request after an attempt: the pure part of the send loop.
 
-use super::{attempt::Attempted, check_pauses::Waits, context::Candidate, gate::PUSH_BACK_MAX, judge::REPEATS_MAX};
+use super::{attempt::Attempted, check_pauses::Waits, context::Candidate, gate::PUSH_BACK_MAX};
 use crate::{
     client::{Author, PushBack, ReplyKind},
     ledger::Settled,
@@ -10,6 +10,7 @@ use crate::{
         state::{Outcome, State},
         transitions::CACHED_REFUSALS_MAX,
     },
+    pipeline::judge::REPEATS_MAX,
 };
 use std::time::Duration;
 

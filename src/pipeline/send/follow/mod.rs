@@ -1,9 +1,9 @@
-//! Follows jobs: asks for their state while requests are sent, and afterwards for as long as the command wants. While
-//! requests wait to be sent, at most a quarter of the rate goes to jobs.
+//! Follows jobs: polls them while requests are sent, and afterwards for as long as the command wants. While requests wait to
+//! be sent, at most a quarter of the rate goes to polls.
 
-pub mod ask;
 pub mod deliveries;
 pub mod ended;
+pub mod poll;
 pub mod turns;
 
 use super::context::RunContext;
@@ -12,8 +12,8 @@ use crate::{
     ledger::{Due, DueJob, Reading},
     model::{Permit, RequestId, state::State},
 };
-use ask::{AskEnd, ask};
 use deliveries::Deliveries;
+use poll::{PollEnd, poll};
 use std::{
     collections::{HashSet, VecDeque},
     sync::Arc,
@@ -55,7 +55,7 @@ pub struct Following {
     due: VecDeque<DueJob>,
     /// Jobs that wait in `due` or are being asked for.
     in_hand: HashSet<RequestId>,
-    pub under_way: JoinSet<Result<(DueJob, AskEnd), Error>>,
+    pub under_way: JoinSet<Result<(DueJob, PollEnd), Error>>,
     turns: Turns,
     /// Word of the service that a job has ended, if the ledger has a receiver.
     deliveries: Option<Deliveries>,
@@ -67,7 +67,7 @@ pub struct Following {
     is_exhausted: bool,
     /// When to look for due jobs again.
     look_at: Instant,
-    pub heard: ended::Heard,
+    pub history: ended::PollHistory,
 }
 
 impl Following {
@@ -87,7 +87,7 @@ impl Following {
             sent_us: None,
             is_exhausted: false,
             look_at: Instant::now(),
-            heard: ended::Heard::default(),
+            history: ended::PollHistory::default(),
         })
     }
 
@@ -163,7 +163,7 @@ impl Following {
     }
 
     /// Whether a job may be asked for now.
-    pub fn may_ask(&self) -> bool {
+    pub fn may_poll(&self) -> bool {
         !self.due.is_empty() && self.under_way.len() < self.in_flight
     }
 
@@ -183,14 +183,14 @@ impl Following {
 
     /// Whether it is the turn of a job. `others_wait` if a request could be sent instead.
     pub fn has_turn(&mut self, others_wait: bool) -> bool {
-        let may_ask = self.may_ask();
-        self.turns.next_is_job(may_ask, others_wait)
+        let may_poll = self.may_poll();
+        self.turns.next_is_job(may_poll, others_wait)
     }
 
     /// Asks for the next job.
     pub fn start(&mut self, context: &Arc<RunContext>, permit: Permit) {
         if let Some(job) = self.due.pop_front() {
-            self.under_way.spawn(ask(Arc::clone(context), permit, job));
+            self.under_way.spawn(poll(Arc::clone(context), permit, job));
         }
     }
 

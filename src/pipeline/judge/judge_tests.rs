@@ -333,7 +333,7 @@ fn an_african_document_is_data_or_not_found() {
 #[test]
 fn every_finding_is_tested_here() {
     let jobs = include_str!("../../../tests/it/jobs/verdicts.rs");
-    let (files, lookups) = (include_str!("judge_files_tests.rs"), include_str!("judge_lookups_tests.rs"));
+    let (files, lookups) = (include_str!("files_tests.rs"), include_str!("lookups_tests.rs"));
     let tested = [include_str!("judge_tests.rs"), files, lookups, jobs].concat();
     for declaration in Catalogue::built_in().iter() {
         let rules = declaration.verdict.rules.iter().map(|rule| &rule.finding);

@@ -1,5 +1,5 @@
-//! Asks the service for the state of one job: GET → read → judge → record. Asking costs no credits and never changes the
-//! job, so it may be repeated.
+//! Polls one job: GET its state → read → judge → record. A poll costs no credits and never changes the job, so it may be
+//! repeated.
 
 use crate::{
     catalogue::JOB_ID,
@@ -14,29 +14,31 @@ use crate::{
         printable::printable_cut,
         state::{JobEnd, Outcome, State},
     },
-    pipeline::send::{
-        context::{CheckContext, RunContext},
-        gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause},
+    pipeline::{
         judge::Judged,
-        peer::note_peer,
+        send::{
+            context::{CheckContext, RunContext},
+            gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause},
+            peer::note_peer,
+        },
     },
 };
 use std::{sync::Arc, time::Duration};
 
 /// The longest text of the service that is kept of a reply about a job.
-const HEARD_CHARACTERS_MAX: usize = 120;
+const MESSAGE_CHARACTERS_MAX: usize = 120;
 
-/// How asking for a job ended.
-pub enum AskEnd {
-    /// Not asked: the gate closed.
+/// How a poll ended.
+pub enum PollEnd {
+    /// Not sent: the gate closed.
     GateClosed,
     /// The simulator answered a campaign of the real service, or the reverse.
     OtherSide(bool),
-    Asked(Box<Asked>),
+    Polled(Box<Polled>),
 }
 
 /// What the service said about a job, as it was recorded.
-pub struct Asked {
+pub struct Polled {
     pub followed: Followed,
     pub sign: JobSign,
     /// `None` if there was no reply.
@@ -58,31 +60,31 @@ pub struct Asked {
     pub words: String,
 }
 
-/// Asks for a job and records what the service says.
-pub async fn ask(context: Arc<RunContext>, permit: Permit, job: DueJob) -> Result<(DueJob, AskEnd), Error> {
-    let end = asked(&context, permit, &job).await?;
+/// Polls a job and records what the service says.
+pub async fn poll(context: Arc<RunContext>, permit: Permit, job: DueJob) -> Result<(DueJob, PollEnd), Error> {
+    let end = polled(&context, permit, &job).await?;
     Ok((job, end))
 }
 
-async fn asked(context: &RunContext, permit: Permit, job: &DueJob) -> Result<AskEnd, Error> {
+async fn polled(context: &RunContext, permit: Permit, job: &DueJob) -> Result<PollEnd, Error> {
     let no_check = || Error::Internal(format!("no check `{}` in this run", job.check));
     let check = context.checks.get(&job.check).ok_or_else(no_check)?;
     let spec = check.declaration.job.as_ref().ok_or_else(no_check)?;
     if context.throttle.paused_until().is_some() {
-        return Ok(AskEnd::GateClosed);
+        return Ok(PollEnd::GateClosed);
     }
     let path = spec.status.replacen(JOB_ID, &job.id.in_path(), 1);
     let exchange = context.client.get_with(permit, &path, check.auth).await;
     if let Ok(reply) = &exchange.reply
         && !note_peer(context, reply.simulated).await?
     {
-        return Ok(AskEnd::OtherSide(reply.simulated));
+        return Ok(PollEnd::OtherSide(reply.simulated));
     }
-    Ok(AskEnd::Asked(Box::new(record(context, check, job, exchange).await?)))
+    Ok(PollEnd::Polled(Box::new(record(context, check, job, exchange).await?)))
 }
 
 /// Reads a reply, and records it in one commit.
-async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchange: Exchange) -> Result<Asked, Error> {
+async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchange: Exchange) -> Result<Polled, Error> {
     let spec = context.reply_spec(check);
     let said = Said::of(&exchange, context.clock.now().into());
     let news = job_news(&said, &job.id, &spec);
@@ -92,7 +94,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         classified.charge = Amount::Absent;
     }
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
-    let heard = hear(check, job, (news, now_us), &classified);
+    let reading = read_job_reply(check, job, (news, now_us), &classified);
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     // A 503 may be about this job alone. It is asked for again when the reply says.
     let is_of_all = classified.kind == ReplyKind::TooMany;
@@ -102,8 +104,8 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     }
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
-    let judgement = heard.judged.as_ref().map(|judged| judged.judgement.clone());
-    let answer = heard.judged.as_ref().map(|judged| AnswerRecord {
+    let judgement = reading.judged.as_ref().map(|judged| judged.judgement.clone());
+    let answer = reading.judged.as_ref().map(|judged| AnswerRecord {
         requested_at_us: job.accepted_at_us,
         request_id: classified.request_id.clone(),
         judgement: judged.judgement.clone(),
@@ -115,16 +117,16 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         request: job.request,
         check: job.check.clone(),
         id: job.id.clone(),
-        sign: heard.sign,
+        sign: reading.sign,
         wait: pause.map(|pause| pause.min(PAUSE_KEPT_MAX)),
         table: check.price,
         http_status: classified.http_status,
-        heard: odd(&heard, &classified),
+        heard: odd(&reading, &classified),
         latency_ms,
         now_us,
         stated: classified.charge.credits().unwrap_or_default(),
         answer,
-        failure: Some(heard.failure.unwrap_or_else(|| lost(&job.id))),
+        failure: Some(reading.failure.unwrap_or_else(|| lost(&job.id))),
         server_offset_us,
     };
     let followed = context.ledger.follow(report).await?;
@@ -133,20 +135,20 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     }
     tracing::debug!(
         request = job.request.0,
-        sign = ?heard.sign,
+        sign = ?reading.sign,
         status = classified.http_status,
         latency_ms,
         state = followed.state.as_str(),
         "job"
     );
-    Ok(Asked {
+    Ok(Polled {
         followed,
-        sign: heard.sign,
+        sign: reading.sign,
         http_status: classified.http_status,
         kind: classified.kind,
         is_not_read: classified.outcome == Outcome::Unreadable,
         judgement: judgement.filter(|_| followed.state == State::Answered),
-        other_mode: heard.judged.and_then(|judged| judged.other_mode),
+        other_mode: reading.judged.and_then(|judged| judged.other_mode),
         is_charge_stated: classified.charge.credits().is_some_and(|credits| credits > Credits::ZERO),
         unreadable_amount: if let Amount::Unreadable(found) = classified.charge { Some(found) } else { None },
         pushed_back: match classified.push_back {
@@ -159,7 +161,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
 }
 
 /// What a reply says about a job.
-struct Heard {
+struct JobReading {
     sign: JobSign,
     /// The result of the reply. While the sign does not end the job, it is only used if the job would be lost.
     judged: Option<Judged>,
@@ -168,18 +170,23 @@ struct Heard {
     unclear: Option<String>,
 }
 
-impl Heard {
-    fn of(sign: JobSign, judged: Option<Judged>) -> Heard {
-        Heard { sign, judged, failure: None, unclear: None }
+impl JobReading {
+    fn of(sign: JobSign, judged: Option<Judged>) -> JobReading {
+        JobReading { sign, judged, failure: None, unclear: None }
     }
 
-    fn unclear(why: String, judged: Option<Judged>) -> Heard {
-        Heard { unclear: Some(why), ..Heard::of(JobSign::Unclear, judged) }
+    fn unclear(why: String, judged: Option<Judged>) -> JobReading {
+        JobReading { unclear: Some(why), ..JobReading::of(JobSign::Unclear, judged) }
     }
 }
 
 /// Reads what a reply says about a job, and judges its result. The news come with their time.
-fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (JobNews, i64), classified: &Classified) -> Heard {
+fn read_job_reply(
+    check: &CheckContext,
+    job: &DueJob,
+    (news, now_us): (JobNews, i64),
+    classified: &Classified,
+) -> JobReading {
     let judge = |answer: &JsonBody| {
         let sent = serde_json::from_slice(&job.body).unwrap_or_default();
         check.judge.judge(answer, &sent, now_us)
@@ -187,21 +194,22 @@ fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (JobNews, i64), clas
     let judged = |result: Option<Box<JsonBody>>| result.map(|result| judge(&result));
     // A status reply may state its own cost, which is zero.
     let stated = classified.charge.credits().filter(|credits| *credits > Credits::ZERO);
-    let completed = |judged| Heard::of(JobSign::Ended(JobEnd::Completed { stated }), Some(judged));
+    let completed = |judged| JobReading::of(JobSign::Ended(JobEnd::Completed { stated }), Some(judged));
     match news {
-        JobNews::Refused => Heard::of(JobSign::Refused, None),
-        JobNews::None => Heard::of(JobSign::Unheard, None),
-        JobNews::Open { result } => Heard::of(JobSign::Open, judged(result)),
-        JobNews::NotFound => Heard::of(JobSign::NotFound, None),
+        JobNews::Refused => JobReading::of(JobSign::Refused, None),
+        JobNews::None => JobReading::of(JobSign::Unheard, None),
+        JobNews::Open { result } => JobReading::of(JobSign::Open, judged(result)),
+        JobNews::NotFound => JobReading::of(JobSign::NotFound, None),
         JobNews::OtherJob { named } => {
-            Heard::unclear(format!("it is about another job: expected {}, found {named}", job.id), None)
+            JobReading::unclear(format!("it is about another job: expected {}, found {named}", job.id), None)
         }
-        JobNews::Unclear { why, result } => Heard::unclear(why, judged(result)),
+        JobNews::Unclear { why, result } => JobReading::unclear(why, judged(result)),
         JobNews::Completed { result, is_said } => match judge(&result) {
             judged if is_said || judged.is_recognised() => completed(judged),
-            judged => {
-                Heard::unclear("it has no known state, and no rule recognises its content".to_owned(), Some(judged))
-            }
+            judged => JobReading::unclear(
+                "it has no known state, and no rule recognises its content".to_owned(),
+                Some(judged),
+            ),
         },
         JobNews::Failed { result, code, message } => match judged(result) {
             Some(judged) if judged.is_recognised() => completed(judged),
@@ -213,7 +221,7 @@ fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (JobNews, i64), clas
 }
 
 /// A job that ended without a result. Only a stated charge of zero proves that it was not charged.
-fn failed(check: &CheckContext, code: Option<&str>, message: &str, charge: &Amount) -> Heard {
+fn failed(check: &CheckContext, code: Option<&str>, message: &str, charge: &Amount) -> JobReading {
     let charged = match charge {
         Amount::Credits(credits) => Some(*credits),
         // Booked at the price that is held, and the run stops.
@@ -224,20 +232,22 @@ fn failed(check: &CheckContext, code: Option<&str>, message: &str, charge: &Amou
     let reason = if reason.trim().is_empty() { "it gave no reason" } else { reason.trim() };
     let message = format!("the service ended the job without a result: {reason}");
     let failure = Failure { stage: Stage::Send, code: FailureCode::JobFailed, message };
-    Heard { failure: Some(failure), ..Heard::of(JobSign::Ended(JobEnd::Failed { charged }), None) }
+    JobReading { failure: Some(failure), ..JobReading::of(JobSign::Ended(JobEnd::Failed { charged }), None) }
 }
 
 /// What the service says in place of the state of a job, for the person who waits for it.
-fn odd(heard: &Heard, classified: &Classified) -> Option<String> {
+fn odd(reading: &JobReading, classified: &Classified) -> Option<String> {
     let is_named = classified.message.starts_with("HTTP ");
     let status = classified.http_status.filter(|_| !is_named).map(|status| format!("HTTP {status}: "));
-    match heard.sign {
+    match reading.sign {
         JobSign::Open | JobSign::Ended(_) => None,
-        JobSign::Unclear => heard.unclear.clone(),
+        JobSign::Unclear => reading.unclear.clone(),
         JobSign::NotFound => Some("the service does not know it".to_owned()),
-        JobSign::Refused | JobSign::Unheard => {
-            Some(format!("{}{}", status.unwrap_or_default(), printable_cut(&classified.message, HEARD_CHARACTERS_MAX)))
-        }
+        JobSign::Refused | JobSign::Unheard => Some(format!(
+            "{}{}",
+            status.unwrap_or_default(),
+            printable_cut(&classified.message, MESSAGE_CHARACTERS_MAX)
+        )),
     }
 }
 

@@ -1,10 +1,9 @@
 //! Derives the verdict of an answer by the rules of its declaration. Rules are compiled before anything is sent. If a
 //! rule fails on an answer, the verdict is `unrecognised`, never `clear`.
 
-use super::{
-    echo::{Echo, echo},
-    other_bank::is_other_bank,
-};
+pub mod echo;
+mod other_bank;
+
 use crate::{
     catalogue::{AnswerSpec, ColumnValue, Declaration, VerdictRule, VerdictSpec},
     client::{Classified, EarlyAnswer, JsonBody, calls_itself_a_failure, has_error, is_word_of_failure},
@@ -18,7 +17,9 @@ use crate::{
     pipeline::campaign::rules::Rules,
     template::{AnswerRules, AnswerView, Templates},
 };
+use echo::{Echo, echo};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use other_bank::is_other_bank;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -226,13 +227,13 @@ fn mistaken(echo: Echo) -> Echo {
 mod tests;
 
 #[cfg(test)]
-#[path = "judge_doubts_tests.rs"]
+#[path = "doubts_tests.rs"]
 mod doubts_tests;
 
 #[cfg(test)]
-#[path = "judge_files_tests.rs"]
+#[path = "files_tests.rs"]
 mod files_tests;
 
 #[cfg(test)]
-#[path = "judge_lookups_tests.rs"]
+#[path = "lookups_tests.rs"]
 mod lookups_tests;
