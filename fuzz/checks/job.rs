@@ -38,7 +38,7 @@ pub fn check(data: &[u8]) {
             price: Credits(7),
         };
         match job_news(&said, &id, &spec) {
-            JobNews::None | JobNews::Refused => {
+            JobNews::Unheard | JobNews::Refused => {
                 let may_be_page = matches!(reply.status, 404 | 410) && said.author == Author::Another;
                 assert!(reply.body.is_none() || may_be_page || !matches!(reply.status, 200..300 | 404 | 410));
             }

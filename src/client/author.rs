@@ -20,8 +20,6 @@ pub enum Author {
 impl Author {
     /// The author of a reply with this body: `json` is the body, if it is JSON.
     pub(super) fn of(kind: ReplyKind, body: Option<&[u8]>, json: Option<&JsonBody>) -> Author {
-        let is_about_account =
-            kind.is_unauthorised() || matches!(kind, ReplyKind::NoCredits | ReplyKind::TooMany) || kind.is_outage();
         match (kind, body, json) {
             // The description has no redirect, and the others are not a service's by their definition.
             (ReplyKind::Redirect | ReplyKind::ProxyLogin | ReplyKind::SignIn, ..) => Author::Another,
@@ -29,7 +27,7 @@ impl Author {
             (kind, _, Some(_)) if kind.is_success() => Author::Service,
             (_, _, Some(json)) if has_documented_error(json) => Author::Service,
             // What these mean is not read from the body: a request may be repeated after each of them.
-            (_, _, Some(_)) if is_about_account => Author::Unclear,
+            (kind, _, Some(_)) if kind.is_about_account() || kind.is_outage() => Author::Unclear,
             (_, None, None) => Author::Unclear,
             (_, _, Some(json)) if is_notice(&json.value, is_of_gateway) => Author::Another,
             (_, _, Some(_)) => Author::Unclear,
@@ -100,7 +98,7 @@ fn of_text(kind: ReplyKind, body: &[u8]) -> Author {
         // Gateways of a service refuse an API key in a word. A proxy would use 407.
         ReplyKind::Unauthorised if !text.starts_with(b"<") => Author::Unclear,
         ReplyKind::NoCredits if text.is_empty() => Author::Unclear,
-        kind if kind.is_server_error() && text.is_empty() => Author::Unclear,
+        kind if kind.is_outage() && text.is_empty() => Author::Unclear,
         _ => Author::Another,
     }
 }

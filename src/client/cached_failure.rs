@@ -11,13 +11,14 @@ const CODES: [&str; 8] =
     ["/error/code", "/code", "/errorCode", "/error_code", "/data/error/code", "/data/code", "/errors/0/code", "/error"];
 /// Where a reply may say that it is still working.
 const STATES: [&str; 6] = ["/status", "/state", "/data/status", "/data/state", "/error/status", "/results/status"];
+
 /// Whether a refusal is a cached failure: it has a declared code, no other code, and does not say that the request is
 /// still being processed.
 pub(super) fn is_cached_failure(kind: ReplyKind, body: Option<&Value>, spec: Option<&CachedFailureSpec>) -> bool {
     let (Some(body), Some(spec)) = (body, spec) else { return false };
-    // A refusal of the account or for the rate says nothing about an earlier request.
-    let is_of_account = kind.is_unauthorised() || matches!(kind, ReplyKind::NoCredits | ReplyKind::TooMany);
-    if kind.is_success() || kind == ReplyKind::Redirect || is_of_account {
+    // What is about the account or the rate says nothing about an earlier request.
+    let is_about_request = kind.is_final() || kind.is_server_error() || kind == ReplyKind::Timeout;
+    if !is_about_request || kind == ReplyKind::Redirect || kind.is_about_account() {
         return false;
     }
     let text = |at: &&str| json_pointer::at(body, at).and_then(Value::as_str);

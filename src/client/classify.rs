@@ -94,6 +94,7 @@ pub fn classify(said: Said<'_>, spec: &ReplySpec<'_>) -> Classified {
         outcome if said.kind.is_success() && body.is_some() => (outcome, Author::Service),
         outcome => (outcome, said.author),
     };
+    let words = said.words();
     let pending = body.filter(|_| matches!(outcome, Outcome::Pending { .. }));
     Classified {
         outcome,
@@ -115,8 +116,8 @@ pub fn classify(said: Said<'_>, spec: &ReplySpec<'_>) -> Classified {
         charge,
         early: pending.and_then(|json| early_answer(json, spec)),
         job_fault: pending.zip(spec.job).map(|(body, job)| shown(&job_reply::unusable(body, job))),
-        message: said.message(),
-        words: said.words().unwrap_or_default(),
+        message: said.message(words.clone()),
+        words: words.unwrap_or_default(),
         answer: said.json.filter(|_| said.kind.is_success()),
     }
 }

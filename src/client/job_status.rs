@@ -39,10 +39,10 @@ pub enum JobNews {
     OtherJob { named: String },
     /// A complete 2xx that says nothing reliable about this job, and why.
     Unclear { why: String, result: Option<Box<JsonBody>> },
-    /// The route or the API key is refused: it says nothing about the job.
+    /// The poll is refused, or leads nowhere: it says nothing about the job.
     Refused,
     /// There is no whole reply, or it says that the service cannot reply now.
-    None,
+    Unheard,
 }
 
 /// Reads what was said about the job `id`.
@@ -51,9 +51,9 @@ pub fn job_news(said: &Said<'_>, id: &JobId, spec: &ReplySpec<'_>) -> JobNews {
         kind if kind.is_success() => {}
         ReplyKind::NotFound | ReplyKind::Gone if said.author != Author::Another => return JobNews::NotFound,
         kind if kind.is_final() => return JobNews::Refused,
-        _ => return JobNews::None,
+        _ => return JobNews::Unheard,
     }
-    let (Some(job), Some(_)) = (spec.job, said.body()) else { return JobNews::None };
+    let (Some(job), Some(_)) = (spec.job, said.body()) else { return JobNews::Unheard };
     // What may be a result in an unknown place is kept, in case no better reply comes.
     let kept = || said.json.clone().filter(|json| has_content(&json.value)).map(Box::new);
     let unclear = |why: &str| JobNews::Unclear { why: why.to_owned(), result: kept() };
@@ -102,7 +102,7 @@ impl JobNews {
             JobNews::OtherJob { .. } => "other_job",
             JobNews::Unclear { .. } => "unclear",
             JobNews::Refused => "refused",
-            JobNews::None => "none",
+            JobNews::Unheard => "unheard",
         }
     }
 }

@@ -4,13 +4,17 @@ use serde_json::Value;
 
 /// Whether an answer reports a failure in its own fields: `success` is false, or `error` is set.
 pub fn calls_itself_a_failure(answer: &Value) -> bool {
-    let says_no = |value: &Value| match value {
-        Value::Bool(truth) => !truth,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => ["false", "no", "0"].iter().any(|no| text.trim().eq_ignore_ascii_case(no)),
+    denies_success(answer) || has_error(answer)
+}
+
+/// Whether `success` is false.
+pub(super) fn denies_success(answer: &Value) -> bool {
+    match answer.get("success") {
+        Some(Value::Bool(truth)) => !truth,
+        Some(Value::Number(number)) => number.as_f64() == Some(0.0),
+        Some(Value::String(text)) => ["false", "no", "0"].iter().any(|no| text.trim().eq_ignore_ascii_case(no)),
         _ => false,
-    };
-    answer.get("success").is_some_and(says_no) || has_error(answer)
+    }
 }
 
 /// Whether there is an `error` that says something: `false`, an empty one, and one of nothing but nulls say nothing.

@@ -15,9 +15,8 @@ use serde_json::{Map, Value};
 
 /// Classifies what was said to a request of a check.
 pub fn classify(said: Said<'_>, spec: &ReplySpec<'_>) -> Classified {
-    let (kind, has_reply) = (said.kind, said.status().is_some());
-    let classified = classify::classify(said, &mistaken_spec(*spec));
-    if has_reply { mistaken(kind, classified) } else { classified }
+    let kind = said.kind;
+    mistaken(kind, classify::classify(said, &mistaken_spec(*spec)))
 }
 
 /// The specification as a reader with the planted bug would use it.

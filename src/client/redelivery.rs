@@ -3,7 +3,7 @@
 
 use super::{
     author::Author,
-    own_failure::calls_itself_a_failure,
+    own_failure::{denies_success, has_error},
     reply_kind::ReplyKind,
     said::{NotAnswered, Said},
     service::{Auth, Client},
@@ -18,6 +18,7 @@ use reqwest::{
     header::{CONTENT_TYPE, HeaderValue},
 };
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
 
 /// The longest message of a refusal that is shown, in characters.
 const TEXT_CHARACTERS_MAX: usize = 200;
@@ -91,17 +92,27 @@ pub fn redelivered(said: &Said<'_>) -> Redelivered {
         let message = printable_cut(said.words().unwrap_or_default().trim(), TEXT_CHARACTERS_MAX);
         Redelivered::Refused(DeliveryRefusal { kind: said.kind, status, message })
     };
-    let is_empty = said.body().is_some_and(<[u8]>::is_empty);
-    match (said.value(), said.not_answered()) {
-        (Some(answer), _) if said.kind.is_success() && calls_itself_a_failure(answer) => refused(),
-        // Nothing, or words alone, such as "queued".
-        (Some(_), _) if said.kind.is_success() => Redelivered::Accepted,
-        (None, _) if said.kind.is_success() && is_empty => Redelivered::Accepted,
-        (_, Some(not_answered)) => Redelivered::NotAnswered(not_answered),
-        // Only the service knows that the job is not there.
-        _ if said.author == Author::Another => Redelivered::NotAnswered(NotAnswered::OfAnother { status }),
-        _ => refused(),
+    if said.kind.is_success() {
+        match said.value() {
+            Some(answer) if says_no(answer) => return refused(),
+            // Words alone, such as "queued", are enough.
+            Some(_) => return Redelivered::Accepted,
+            None if said.body().is_some_and(<[u8]>::is_empty) => return Redelivered::Accepted,
+            None => {}
+        }
     }
+    match said.not_answered() {
+        Some(not_answered) => Redelivered::NotAnswered(not_answered),
+        // Only the service knows that the job is not there.
+        None if said.author == Author::Another => Redelivered::NotAnswered(NotAnswered::OfAnother { status }),
+        None => refused(),
+    }
+}
+
+/// Whether a success refuses all the same. An error beside a job is the job's own: one that failed is delivered too.
+fn says_no(answer: &Value) -> bool {
+    let is_about_job = ["jobId", "job", "status"].iter().any(|name| answer.get(name).is_some());
+    denies_success(answer) || has_error(answer) && !is_about_job
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ fn a_success_is_an_object_or_nothing_and_never_another_page() {
     let refusal = DeliveryRefusal { kind: ReplyKind::Success, status: 200, message: "no such receiver".to_owned() };
     let no = r#"{"success": false, "message": "no such receiver"}"#;
     assert_eq!(of(200, Some(no), None), Redelivered::Refused(refusal), "it says that it failed");
+    let failed_job = r#"{"jobId": "job_1", "status": "failed", "error": {"code": "timed_out"}}"#;
+    assert_eq!(of(200, Some(failed_job), None), Redelivered::Accepted, "the error is the job's");
 }
 
 fn unavailable(message: &str) -> Redelivered {

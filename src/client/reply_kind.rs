@@ -1,4 +1,4 @@
-//! What the status of a reply says, whatever was requested and whoever wrote it. No other place reads the number.
+//! What the status of a reply says, whatever was requested and whoever wrote it. No other place decides by the number.
 
 /// The kind of a reply, or of a request that got none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,22 +83,27 @@ impl ReplyKind {
         matches!(self, ReplyKind::Unauthorised | ReplyKind::Forbidden)
     }
 
-    /// Whether there is nothing at the address.
+    /// Whether the address leads to no route of the service.
     pub fn is_misrouted(self) -> bool {
         matches!(self, ReplyKind::Redirect | ReplyKind::NotFound | ReplyKind::NoMethod)
     }
 
+    /// Whether it is about the account: the API key, its credits or its rate.
+    pub fn is_about_account(self) -> bool {
+        self.is_unauthorised() || matches!(self, ReplyKind::NoCredits | ReplyKind::TooMany)
+    }
+
     /// Whether no working service was reached.
     pub fn is_outage(self) -> bool {
-        matches!(self, ReplyKind::NotWritten | ReplyKind::NoReply) || self.is_server_error()
+        matches!(self, ReplyKind::NotWritten | ReplyKind::NoReply | ReplyKind::Undefined) || self.is_server_error()
     }
 
-    /// Whether whoever replied says that it failed itself.
+    /// Whether it is a 5xx.
     pub fn is_server_error(self) -> bool {
-        matches!(self, ReplyKind::ServerError | ReplyKind::Unavailable | ReplyKind::SignIn | ReplyKind::Undefined)
+        matches!(self, ReplyKind::ServerError | ReplyKind::Unavailable | ReplyKind::SignIn)
     }
 
-    /// Whether repeating the request will not help, whatever was requested: a 3xx or 4xx that asks for no patience.
+    /// Whether it is a 3xx or 4xx, except 408 and 429: repeating the request will not help.
     pub fn is_final(self) -> bool {
         !(self.is_success() || self.is_outage() || matches!(self, ReplyKind::Timeout | ReplyKind::TooMany))
     }

@@ -27,6 +27,16 @@ pub enum PushBack {
     Unstated,
 }
 
+impl PushBack {
+    /// The wait that it states, or `unstated`.
+    pub fn wait_or(self, unstated: Duration) -> Duration {
+        match self {
+            PushBack::Stated(wait) => wait,
+            PushBack::Unstated => unstated,
+        }
+    }
+}
+
 /// Why a request that is free of charge got no reply about what it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotAnswered {
@@ -95,11 +105,6 @@ impl<'a> Said<'a> {
         self.json.as_ref().map(|json| &*json.value)
     }
 
-    /// Why the whole body could not be decoded.
-    pub fn undecoded(&self) -> Option<&'a str> {
-        self.reply.ok()?.undecoded.as_deref()
-    }
-
     /// Whether the body is a web page.
     pub fn is_page(&self) -> bool {
         is_page(self.body())
@@ -162,12 +167,23 @@ impl<'a> Said<'a> {
         message(self.kind, self.reply.ok()?, self.value()).map(|words| shown(&words))
     }
 
-    /// What a message says about the reply, or why there is none.
-    pub fn message(&self) -> String {
+    /// What a message says about the reply with these words, or why there is none.
+    pub fn message(&self, words: Option<String>) -> String {
         match self.reply {
-            Ok(reply) => told(self.kind, reply, self.words()),
+            Ok(reply) => told(self.kind, reply, words),
             // The fault may contain a certificate's name, or an invalid header.
             Err(fault) => shown(&fault.message()),
+        }
+    }
+
+    /// Why the body cannot be read, in a few words.
+    pub fn unreadable(&self) -> Option<&'a str> {
+        let reply = self.reply.ok()?;
+        match (&reply.body, &self.json) {
+            (None, _) => Some(reply.undecoded.as_deref().unwrap_or("cut off")),
+            (Some(body), None) if body.is_empty() => Some("empty"),
+            (Some(_), None) => Some("not JSON"),
+            (Some(_), Some(_)) => None,
         }
     }
 
@@ -182,7 +198,8 @@ impl<'a> Said<'a> {
         };
         let status = reply.status;
         let is_of_another = self.author == Author::Another
-            && (self.kind == ReplyKind::SignIn || !(self.kind.is_misrouted() || self.kind.is_outage()));
+            && (self.kind == ReplyKind::SignIn
+                || !(self.kind.is_misrouted() || self.kind.is_outage() || self.kind == ReplyKind::Timeout));
         match (self.kind, self.push_back()) {
             (ReplyKind::Redirect, _) => Some(NotAnswered::Redirect { status, location: self.location() }),
             _ if is_of_another => Some(NotAnswered::OfAnother { status }),
@@ -192,11 +209,7 @@ impl<'a> Said<'a> {
                 Some(NotAnswered::Unavailable { message: format!("HTTP {status}") })
             }
             (kind, _) if kind.is_success() => {
-                let fault = match (&reply.body, &self.json) {
-                    (None, _) => reply.undecoded.as_deref().unwrap_or("cut off"),
-                    (Some(_), None) => "not JSON",
-                    (Some(_), Some(_)) => return None,
-                };
+                let fault = self.unreadable()?;
                 Some(NotAnswered::Unavailable { message: format!("HTTP {status}, {fault}") })
             }
             _ => None,

@@ -129,6 +129,8 @@ impl Client {
         }
     }
 
+    /// The place that a reply names.
+    ///
     /// # Errors
     /// What is wrong with the reply, and what to do. It repeats a host at most.
     fn ticket(&self, reply: Option<&Value>) -> Result<Ticket, String> {

@@ -49,7 +49,7 @@ bugs! {
     EqualByKeyAlone,
 
     // Holds and budget.
-    /// A 502 proves that nothing was charged.
+    /// A 5xx proves that nothing was charged.
     HoldFreedBy502,
     /// The hold of a request is freed when the request is in doubt.
     HoldFreedByDoubt,
@@ -211,7 +211,7 @@ bugs! {
     // Answers.
     /// A 202 counts as an answer.
     PendingAnswered,
-    /// A 200 counts as an answer, whatever its body.
+    /// A 2xx other than a 202 counts as an answer, whatever its body.
     StatusAlone,
     /// A difference from what a row expected is shown but does not change the verdict.
     MismatchClear,

@@ -3,7 +3,7 @@
 
 use super::finding::{Finding, Standing};
 use crate::{
-    client::{Auth, Balance, Client, Exchange, PushBack, ReplyKind, Said},
+    client::{Auth, Balance, Client, Exchange, ReplyKind, Said},
     model::{Clock, Credits, ExitCode, IdempotencyKey, KeyMaker, Mode},
     pipeline::{
         campaign::service::Service,
@@ -170,7 +170,7 @@ impl<'a> Caller<'a> {
     fn wait_for(&self, exchange: &Exchange) -> Option<Duration> {
         let said = self.said(exchange);
         let push_back = said.push_back().filter(|_| said.kind == ReplyKind::TooMany)?;
-        let wait = if let PushBack::Stated(wait) = push_back { wait } else { COOLDOWN_MAX };
+        let wait = push_back.wait_or(COOLDOWN_MAX);
         let mut noticed = self.noticed();
         if noticed.waited + wait > WAIT_MAX {
             noticed.not_waited = noticed.not_waited.max(Some(wait));

@@ -124,13 +124,14 @@ async fn send(
 
 pub(super) fn answered(said: &Said<'_>) -> Answered {
     match (said.kind, said.status()) {
-        (_, None) => Answered::Nothing(said.message()),
+        (_, None) => Answered::Nothing(said.message(None)),
         (kind, Some(status)) if kind.is_unauthorised() => Answered::Refused(status),
         (kind, Some(status)) if kind.is_misrouted() => Answered::Unknown(status),
         (kind, _) if kind.is_success() && said.json.is_none() => Answered::Nothing("the reply is not JSON".to_owned()),
         // A proxy answers for any route, also if the server behind it does not.
         (kind, Some(status))
-            if said.author == Author::Another || kind.is_server_error() && said.author != Author::Service =>
+            if !kind.is_success()
+                && (said.author == Author::Another || kind.is_outage() && said.author != Author::Service) =>
         {
             Answered::Nothing(format!("HTTP {status}, which may not be the service's reply"))
         }
@@ -146,7 +147,7 @@ pub(super) async fn keys(caller: &Caller<'_>, sample: &Sample<'_>, findings: &mu
     let again = caller.post(&sample.path, sample.auth, key, &sample.body).await;
     let said = caller.said(&again);
     findings.push(match (said.kind, said.status()) {
-        (_, None) => Finding::new("replay", Standing::Note, said.message()),
+        (_, None) => Finding::new("replay", Standing::Note, said.message(None)),
         (ReplyKind::Success, _) if said.body() == Some(&sample.answer) => {
             Finding::new("replay", Standing::Good, "the same key and body get the same answer")
         }

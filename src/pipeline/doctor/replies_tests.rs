@@ -36,8 +36,8 @@ const BODIES: [(&str, Option<&str>); 8] = [
 ];
 
 const SUCCESSES: [u16; 4] = [200, 201, 202, 204];
-const REFUSALS: [u16; 21] =
-    [302, 400, 401, 402, 403, 404, 405, 407, 408, 409, 410, 413, 418, 422, 429, 500, 502, 503, 504, 511, 599];
+const REFUSALS: [u16; 22] =
+    [302, 400, 401, 402, 403, 404, 405, 407, 408, 409, 410, 413, 418, 422, 429, 500, 502, 503, 504, 511, 599, 600];
 
 fn exchange(reply: Result<Reply, TransportFault>) -> Exchange {
     Exchange { reply, ..Exchange::without_reply(String::new()) }

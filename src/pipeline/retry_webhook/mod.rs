@@ -264,7 +264,8 @@ impl<'a> Asking<'a> {
         Ok(None)
     }
 
-    /// Asks for one job. A refusal of the job is returned; anything else stops. `charged` is set if a reply states a charge; then the job is not asked for again.
+    /// Asks for one job. A refusal of the job is returned; anything else stops. `charged` is set if a reply states a
+    /// charge; then the job is not asked for again.
     async fn ask(
         &self,
         job: &NamedJob,
@@ -304,8 +305,8 @@ impl<'a> Asking<'a> {
                 }
                 NotAnswered::PushedBack(push_back) => {
                     last = "it asks to wait again and again".to_owned();
-                    let wait = if let PushBack::Stated(wait) = push_back { wait } else { PUSH_BACK_UNSTATED };
-                    self.throttle.pause_until(Instant::now() + wait, "rate limit, HTTP 429");
+                    let until = Instant::now() + push_back.wait_or(PUSH_BACK_UNSTATED);
+                    self.throttle.pause_until(until, "the service asks to wait");
                 }
                 NotAnswered::Unavailable { message } => {
                     last = message;

@@ -150,8 +150,8 @@ fn after_query(said: &Said<'_>, pointer: Option<&str>, now: Timestamp) -> AfterQ
             AfterQuery::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(kept) })
         }
         NotAnswered::PushedBack(push_back) => {
-            let wait = if let PushBack::Stated(wait) = push_back { wait } else { PUSH_BACK_UNSTATED };
             let status = said.status().unwrap_or_default();
+            let wait = push_back.wait_or(PUSH_BACK_UNSTATED);
             AfterQuery::Pause { wait, message: message(&format!("HTTP {status}")) }
         }
         NotAnswered::OfAnother { status } => {

@@ -98,26 +98,24 @@ pub async fn upload(
     let key = step_key(row, made_at_us);
     let route = (check.path.as_str(), check.auth);
     let begun = context.client.begin_upload(permit, route, &key, body.to_string().into_bytes()).await;
+    // What was read is dropped before anything is awaited: a parsed body takes many times the memory of its text.
+    let (step, charge, why) = {
+        let said = Said::of(&begun, context.clock.now().into());
+        (context.client.begun(&said), charge_of_step(context, &said, price), why_not(&said))
+    };
+    if let Some(credits) = booked(context, request, charge).await? {
+        return Ok(Err(NotMade::Charged(credits)));
+    }
     if let Ok(reply) = &begun.reply
         && !note_peer(context, reply.simulated).await?
     {
         return Ok(Err(NotMade::OtherSide(reply.simulated)));
     }
-    let said = Said::of(&begun, context.clock.now().into());
-    if let Some(credits) = booked(context, request, &said, price).await? {
-        return Ok(Err(NotMade::Charged(credits)));
-    }
-    let ticket = match context.client.begun(&said) {
+    let ticket = match step {
         Begun::Place(ticket) => ticket,
         Begun::Unusable(fault) => return Ok(Err(NotMade::Unusable(fault))),
-        Begun::Refused => {
-            drop(said);
-            return Ok(Err(NotMade::Failed(Box::new(begun))));
-        }
-        Begun::NotBegun => {
-            let why = why_not(&said);
-            return Ok(Err(not_uploaded(begun, &format!("its upload could not be started: {why}"))));
-        }
+        Begun::Refused => return Ok(Err(NotMade::Failed(Box::new(begun)))),
+        Begun::NotBegun => return Ok(Err(not_uploaded(begun, &format!("its upload could not be started: {why}")))),
     };
     let announced =
         UploadRow { generation: row.generation, reference: ticket.reference.clone(), made_at_us: ANNOUNCED };
@@ -128,18 +126,20 @@ pub async fn upload(
     }
     let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
     let sent = context.client.upload(permit, ticket, document).await;
-    let said = Said::of(&sent, context.clock.now().into());
-    if let Some(credits) = booked(context, request, &said, price).await? {
+    let (step, charge, why) = {
+        let said = Said::of(&sent, context.clock.now().into());
+        (stored(&said), charge_of_step(context, &said, price), why_not(&said))
+    };
+    if let Some(credits) = booked(context, request, charge).await? {
         return Ok(Err(NotMade::Charged(credits)));
     }
-    match stored(&said) {
+    match step {
         Stored::Kept => {}
         Stored::Refused => {
-            let fault = format!("the document was refused at the place that it named: {}", why_not(&said));
+            let fault = format!("the document was refused at the place that it named: {why}");
             return Ok(Err(NotMade::Unusable(fault)));
         }
         Stored::NotKept => {
-            let why = why_not(&said);
             return Ok(Err(not_uploaded(sent, &format!("its document could not be uploaded: {why}"))));
         }
     }
@@ -154,18 +154,18 @@ async fn recorded(context: &RunContext, request: RequestId, upload: &UploadRow) 
     Ok(planted(Bug::UploadUnrecorded) || context.ledger.record_upload(request, upload.clone()).await?)
 }
 
-/// Books the charge that the reply to a step of an upload states: at `price` if it cannot be read. Returns what was booked.
-async fn booked(
-    context: &RunContext,
-    request: RequestId,
-    said: &Said<'_>,
-    price: Credits,
-) -> Result<Option<Credits>, Error> {
+/// The charge that the reply to a step of an upload states: `price` if it cannot be read.
+fn charge_of_step(context: &RunContext, said: &Said<'_>, price: Credits) -> Option<Credits> {
     let stated = said.charge_for_nothing(context.campaign.service.settings.charge_pointer.as_deref(), price);
-    let Some(stated) = stated.filter(|_| !planted(Bug::UploadChargeIgnored)) else { return Ok(None) };
-    let credits = stated.credits().unwrap_or(price);
-    context.ledger.charged_beside(request, credits).await?;
-    Ok(Some(credits))
+    stated.filter(|_| !planted(Bug::UploadChargeIgnored)).map(|stated| stated.credits().unwrap_or(price))
+}
+
+/// Books the charge of a step, and returns it.
+async fn booked(context: &RunContext, request: RequestId, charge: Option<Credits>) -> Result<Option<Credits>, Error> {
+    if let Some(credits) = charge {
+        context.ledger.charged_beside(request, credits).await?;
+    }
+    Ok(charge)
 }
 
 async fn next_permit(context: &RunContext) -> Option<Permit> {
@@ -176,8 +176,11 @@ async fn next_permit(context: &RunContext) -> Option<Permit> {
 fn why_not(said: &Said<'_>) -> String {
     match said.status() {
         Some(status) if said.is_page() => format!("a web page with HTTP {status}"),
-        Some(status) => format!("HTTP {status}"),
-        None => said.message(),
+        Some(status) => match said.unreadable().filter(|_| said.kind.is_success()) {
+            Some(fault) => format!("HTTP {status}, {fault}"),
+            None => format!("HTTP {status}"),
+        },
+        None => said.message(None),
     }
 }
 

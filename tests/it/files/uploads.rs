@@ -293,7 +293,11 @@ async fn failed_steps_are_repeated_and_cost_nothing() {
 async fn a_page_in_answer_to_a_step_proves_nothing_and_the_next_run_uploads_again() {
     let page = "<!DOCTYPE html><html><title>Sign in</title></html>";
     for (step, status, body) in [
+        (Step::Announce, 200, page),
+        (Step::Announce, 200, ""),
+        (Step::Announce, 200, r#"{"error": "login_required", "login_url": "https://wifi.example/"}"#),
         (Step::Announce, 400, page),
+        (Step::Announce, 408, page),
         (Step::Announce, 401, page),
         (Step::Announce, 402, page),
         (Step::Announce, 403, page),

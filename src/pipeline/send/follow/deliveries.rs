@@ -1,5 +1,5 @@
-//! Reads the deliveries that the receiver has stored. A delivery only says which job to ask for next, so an inbox that
-//! cannot be read stops nothing: this module decides that jobs are then asked for by schedule, and says so once.
+//! Reads the deliveries that the receiver has stored. A delivery only says which job to poll next, so an inbox that
+//! cannot be read stops nothing: this module decides that jobs are then polled by schedule, and says so once.
 
 use super::super::context::RunContext;
 use crate::{

@@ -114,7 +114,7 @@ impl SendLoop {
         self.following.history.anything = true;
         if polled.is_not_read {
             let (request, status, said) = (job.request, polled.http_status, polled.words.as_str());
-            // A question about a job is free.
+            // A poll is free.
             if self.watch.not_read(&Unread { request, check: &job.check, status, said, is_paid: false }) {
                 self.health.not_read();
             }
@@ -130,7 +130,7 @@ impl SendLoop {
             return Ok(());
         }
         match polled.kind {
-            // The gate is closed, and the job is asked for again.
+            // The gate is closed, and the job is polled again.
             ReplyKind::TooMany => self.following.history.anything = true,
             _ => {
                 self.following.history.fault = Some(polled.message.clone());

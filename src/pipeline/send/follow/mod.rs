@@ -27,7 +27,7 @@ const PAGE: usize = 64;
 /// The shortest and the longest time until due jobs are looked for again.
 const LOOK_MIN: Duration = Duration::from_secs(1);
 const LOOK_MAX: Duration = Duration::from_secs(60);
-/// A command that asks for every job does not ask again for those that were asked for so lately.
+/// A command that polls every job does not poll those again that were polled so lately.
 const LATELY_US: i64 = 60 * 1_000_000;
 
 const SECOND_US: i64 = 1_000_000;
@@ -35,14 +35,14 @@ const SECOND_US: i64 = 1_000_000;
 /// How long a command follows jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FollowUntil {
-    /// While requests are sent; then each job that is due is asked for once.
+    /// While requests are sent; then each job that is due is polled once.
     #[default]
     Sent,
-    /// Each job is asked for once, due or not.
+    /// Each job is polled once, due or not.
     AllAsked,
     /// Until every job has ended.
     AllEnded,
-    /// Until every job has ended, each asked for every second, but at most for a minute after the last request: the
+    /// Until every job has ended, each polled every second, but at most for a minute after the last request: the
     /// simulator that has them ends with this process.
     SimulatorEnds,
 }
@@ -51,9 +51,9 @@ pub enum FollowUntil {
 pub struct Following {
     until: FollowUntil,
     reading: Reading,
-    /// Jobs to ask for next.
+    /// Jobs to poll next.
     due: VecDeque<DueJob>,
-    /// Jobs that wait in `due` or are being asked for.
+    /// Jobs that wait in `due` or are being polled.
     in_hand: HashSet<RequestId>,
     pub under_way: JoinSet<Result<(DueJob, PollEnd), Error>>,
     turns: Turns,
@@ -61,9 +61,9 @@ pub struct Following {
     deliveries: Option<Deliveries>,
     in_flight: usize,
     begun_us: i64,
-    /// When nothing was left to send. Only jobs that were due then are still asked for by [`FollowUntil::Sent`].
+    /// When nothing was left to send. Only jobs that were due then are still polled by [`FollowUntil::Sent`].
     sent_us: Option<i64>,
-    /// Every job was asked for once, or nothing is due.
+    /// Every job was polled once, or nothing is due.
     is_exhausted: bool,
     /// When to look for due jobs again.
     look_at: Instant,
@@ -157,12 +157,12 @@ impl Following {
         Ok(page)
     }
 
-    /// Whether nothing is left to ask for.
+    /// Whether nothing is left to poll.
     pub fn is_over(&self) -> bool {
         self.is_exhausted && self.due.is_empty() && self.under_way.is_empty()
     }
 
-    /// Whether a job may be asked for now.
+    /// Whether a job may be polled now.
     pub fn may_poll(&self) -> bool {
         !self.due.is_empty() && self.under_way.len() < self.in_flight
     }
@@ -194,22 +194,22 @@ impl Following {
         }
     }
 
-    /// Records that a job is no longer being asked for.
+    /// Records that a job is no longer being polled.
     pub fn ended(&mut self, job: &DueJob) {
         self.in_hand.remove(&job.request);
-        // Nothing more may be due, which is only seen while no question is under way.
+        // Nothing more may be due, which is only seen while no poll is under way.
         if self.under_way.is_empty() {
             self.look_at = Instant::now();
         }
     }
 
-    /// Puts a job back that was not asked for.
+    /// Puts a job back that was not polled.
     pub fn take_back(&mut self, job: DueJob) {
         self.in_hand.insert(job.request);
         self.due.push_front(job);
     }
 
-    /// No job is asked for any more.
+    /// No job is polled any more.
     pub async fn abort(&mut self) {
         self.under_way.shutdown().await;
         self.due.clear();

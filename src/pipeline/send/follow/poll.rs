@@ -90,13 +90,13 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     let news = job_news(&said, &job.id, &spec);
     let mut classified = classify(said, &spec);
     if let JobNews::OtherJob { .. } = news {
-        // The other job's charge is booked when the service is asked about that job.
+        // The other job's charge is booked when that job is polled.
         classified.charge = Amount::Absent;
     }
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     let reading = read_job_reply(check, job, (news, now_us), &classified);
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
-    // A 503 may be about this job alone. It is asked for again when the reply says.
+    // A 503 may be about this job alone. It is polled again when the reply says.
     let is_of_all = classified.kind == ReplyKind::TooMany;
     if let Some(pause) = pause.filter(|_| is_of_all) {
         close_gate(context, pause.min(PUSH_BACK_MAX), classified.http_status);
@@ -180,7 +180,7 @@ impl JobReading {
     }
 }
 
-/// Reads what a reply says about a job, and judges its result. The news come with their time.
+/// Reads what a reply says about a job, and judges its result. The news comes with its time.
 fn read_job_reply(
     check: &CheckContext,
     job: &DueJob,
@@ -197,7 +197,7 @@ fn read_job_reply(
     let completed = |judged| JobReading::of(JobSign::Ended(JobEnd::Completed { stated }), Some(judged));
     match news {
         JobNews::Refused => JobReading::of(JobSign::Refused, None),
-        JobNews::None => JobReading::of(JobSign::Unheard, None),
+        JobNews::Unheard => JobReading::of(JobSign::Unheard, None),
         JobNews::Open { result } => JobReading::of(JobSign::Open, judged(result)),
         JobNews::NotFound => JobReading::of(JobSign::NotFound, None),
         JobNews::OtherJob { named } => {

@@ -1,12 +1,12 @@
 //! Whether the next message of a run is about a job or sends a request.
 
-/// After this many requests, one job is asked for, so that jobs get a quarter of the rate.
+/// After this many requests, one job is polled, so that jobs get a quarter of the rate.
 const REQUESTS_PER_JOB: u32 = 3;
 
 /// The turns of jobs and requests.
 #[derive(Debug, Default)]
 pub struct Turns {
-    /// The number of requests sent since the last job was asked for.
+    /// The number of requests sent since the last job was polled.
     requests: u32,
 }
 
