@@ -65,7 +65,10 @@ pub async fn retry_webhook(args: RetryWebhookArgs, output: &OutputArgs) -> Resul
 }
 
 fn fields(done: &Redeliveries, next_command: Option<String>) -> Value {
-    let refused = |(job, refusal): &(JobId, DeliveryRefusal)| serde_json::json!({ "job": job.as_str(), "http_status": refusal.status, "message": refusal.message });
+    let refused = |(job, refusal): &(JobId, DeliveryRefusal)| {
+        let DeliveryRefusal { status, message, .. } = refusal;
+        serde_json::json!({ "job": job.as_str(), "http_status": status, "message": message })
+    };
     serde_json::json!({
         "receiver": done.receiver,
         "jobs": done.of,

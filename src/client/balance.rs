@@ -30,7 +30,7 @@ pub enum BalanceReply {
     Balance(Balance),
     /// An answer without a balance in a known place.
     Unreadable,
-    /// There is no such route.
+    /// The service has no such route.
     Misrouted {
         status: u16,
     },

@@ -17,8 +17,7 @@ const STATES: [&str; 6] = ["/status", "/state", "/data/status", "/data/state", "
 pub(super) fn is_cached_failure(kind: ReplyKind, body: Option<&Value>, spec: Option<&CachedFailureSpec>) -> bool {
     let (Some(body), Some(spec)) = (body, spec) else { return false };
     // What is about the account or the rate says nothing about an earlier request.
-    let is_about_request = kind.is_final() || kind.is_server_error() || kind == ReplyKind::Timeout;
-    if !is_about_request || kind == ReplyKind::Redirect || kind.is_about_account() {
+    if !kind.is_error() || kind.is_about_account() {
         return false;
     }
     let text = |at: &&str| json_pointer::at(body, at).and_then(Value::as_str);

@@ -41,7 +41,7 @@ pub enum JobNews {
     Unclear { why: String, result: Option<Box<JsonBody>> },
     /// The poll is refused, or leads nowhere: it says nothing about the job.
     Refused,
-    /// There is no whole reply, or it says that the service cannot reply now.
+    /// No whole reply came, or one that asks to try again later.
     Unheard,
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     catalogue::Catalogue,
-    client::{ApiKey, InProcess, InProcessRequest, PushBack, Settings, transport::Reply},
+    client::{InProcess, InProcessRequest, PushBack, Settings, transport::Reply},
 };
 use std::{
     sync::{Arc, Mutex},
@@ -85,18 +85,7 @@ async fn sent(job: &JobSpec, receiver: Option<&NewReceiver>) -> Option<InProcess
         *keep.lock().unwrap() = Some(request);
         async { Ok(axum::http::Response::new(axum::body::Body::from("{}"))) }
     });
-    let settings = Settings {
-        url: "https://service.example/base".to_owned(),
-        auth: Auth::XApiKey,
-        api_key: ApiKey::new("sk-planted".to_owned().into()),
-        in_flight: 1,
-        proxy: None,
-        proxy_auth: None,
-        ca_file: None,
-        in_process: Some(service),
-        upload_hosts: Vec::new(),
-        known_secrets: Vec::new(),
-    };
+    let settings = Settings { in_process: Some(service), ..Settings::at("https://service.example/base") };
     let client = Client::new(&settings).unwrap();
     let id = JobId::new("job_1").unwrap();
     client.deliver_again(Permit::issue(1), job, &id, Auth::XApiKey, receiver).await;

@@ -1,4 +1,5 @@
-//! What the status of a reply says, whatever was requested and whoever wrote it. No other place decides by the number.
+//! The kind of a reply: what its status says, whatever was requested. The readers of replies decide by the kind, and no
+//! other module decides by the number.
 
 /// The kind of a reply, or of a request that got none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,12 @@ impl ReplyKind {
     /// Whether no working service was reached.
     pub fn is_outage(self) -> bool {
         matches!(self, ReplyKind::NotWritten | ReplyKind::NoReply | ReplyKind::Undefined) || self.is_server_error()
+    }
+
+    /// Whether it is a 4xx or 5xx.
+    pub fn is_error(self) -> bool {
+        let has_reply = !matches!(self, ReplyKind::NotWritten | ReplyKind::NoReply | ReplyKind::Undefined);
+        has_reply && !self.is_success() && self != ReplyKind::Redirect
     }
 
     /// Whether it is a 5xx.

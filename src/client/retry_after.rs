@@ -10,8 +10,8 @@ const LEAST: Duration = Duration::from_secs(1);
 /// 2^32 - 1 seconds, 136 years. Longer waits are cut to this.
 const MOST: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// Parses the header. `date` is the response's `Date`; if it is missing, `now` is used. `None` if there is no header, or an
-/// invalid one.
+/// The wait that the header states; `None` without a valid header. A date is compared with `date`, which is the `Date` of
+/// the response, or with `now` if it has none.
 pub(super) fn retry_after(header: Option<&str>, date: Option<&str>, now: SystemTime) -> Option<Duration> {
     let text = header?.trim();
     let wait = seconds(text).or_else(|| {

@@ -90,7 +90,7 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// `None` if there was no reply.
+    /// The number of the status; `None` if no reply came.
     pub fn status(&self) -> Option<u16> {
         self.reply.ok().map(|reply| reply.status)
     }
@@ -133,7 +133,7 @@ impl<'a> Said<'a> {
     }
 
     /// The charge that it states to a request that should be free: an amount above zero, or one that cannot be read.
-    pub fn charge_for_nothing(&self, configured: Option<&str>, price: Credits) -> Option<Amount> {
+    pub fn unexpected_charge(&self, configured: Option<&str>, price: Credits) -> Option<Amount> {
         let charge = self.charge(configured, price);
         (!matches!(charge, Amount::Absent | Amount::Credits(Credits::ZERO))).then_some(charge)
     }
@@ -167,12 +167,16 @@ impl<'a> Said<'a> {
         message(self.kind, self.reply.ok()?, self.value()).map(|words| shown(&words))
     }
 
-    /// What a message says about the reply with these words, or why there is none.
-    pub fn message(&self, words: Option<String>) -> String {
+    /// Why no reply came. The fault may contain a certificate's name, or an invalid header.
+    pub fn fault(&self) -> Option<String> {
+        self.reply.err().map(|fault| shown(&fault.message()))
+    }
+
+    /// What a message says about the reply with these words of it, or why no reply came.
+    pub(super) fn message(&self, words: Option<String>) -> String {
         match self.reply {
             Ok(reply) => told(self.kind, reply, words),
-            // The fault may contain a certificate's name, or an invalid header.
-            Err(fault) => shown(&fault.message()),
+            Err(_) => self.fault().unwrap_or_default(),
         }
     }
 

@@ -69,6 +69,25 @@ pub struct Settings {
     pub known_secrets: Vec<SecretString>,
 }
 
+#[cfg(test)]
+impl Settings {
+    /// A service at this URL, with nothing else.
+    pub(crate) fn at(url: &str) -> Settings {
+        Settings {
+            url: url.to_owned(),
+            auth: Auth::XApiKey,
+            api_key: ApiKey::new("sk-planted".to_owned().into()),
+            in_flight: 1,
+            proxy: None,
+            proxy_auth: None,
+            ca_file: None,
+            in_process: None,
+            upload_hosts: Vec::new(),
+            known_secrets: Vec::new(),
+        }
+    }
+}
+
 /// Why the client cannot be set up. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {

@@ -48,18 +48,7 @@ mod timed {
         behaves: impl Fn(TcpStream) + Send + 'static,
     ) -> (Result<Reply, TransportFault>, Duration) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let settings = Settings {
-            proxy_auth: None,
-            url: format!("{scheme}://{}", listener.local_addr().unwrap()),
-            auth: Auth::XApiKey,
-            api_key: ApiKey::new("sk-planted".to_owned().into()),
-            in_flight: 1,
-            proxy: None,
-            ca_file: None,
-            in_process: None,
-            upload_hosts: Vec::new(),
-            known_secrets: Vec::new(),
-        };
+        let settings = Settings::at(&format!("{scheme}://{}", listener.local_addr().unwrap()));
         std::thread::spawn(move || listener.incoming().for_each(|stream| behaves(stream.unwrap())));
         let client = Client::with_timeouts(&settings, TIMEOUTS).unwrap();
         let begun = Instant::now();

@@ -221,23 +221,11 @@ fn headers_of(value: &Value) -> Result<HeaderMap, String> {
 #[cfg(test)]
 mod tests {
     use super::{super::Settings, *};
-    use crate::client::{ApiKey, Auth};
     use serde_json::json;
 
     fn client(url: &str, upload_hosts: &[&str]) -> Client {
-        Client::new(&Settings {
-            url: url.to_owned(),
-            auth: Auth::XApiKey,
-            api_key: ApiKey::new("test".to_owned().into()),
-            in_flight: 1,
-            proxy: None,
-            proxy_auth: None,
-            ca_file: None,
-            in_process: None,
-            upload_hosts: upload_hosts.iter().map(|host| (*host).to_owned()).collect(),
-            known_secrets: Vec::new(),
-        })
-        .unwrap()
+        let upload_hosts = upload_hosts.iter().map(|host| (*host).to_owned()).collect();
+        Client::new(&Settings { upload_hosts, ..Settings::at(url) }).unwrap()
     }
 
     fn ticket(url: &str, headers: Value) -> Result<Ticket, String> {

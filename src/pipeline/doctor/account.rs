@@ -79,7 +79,10 @@ pub(super) fn unreachable(said: &Said<'_>) -> Option<String> {
             "GET {path} answers HTTP {status}: the service has no such route; check the path in [service] url"
         )),
         (kind, _) if kind.is_server_error() => Some(format!("GET {path} answers HTTP {status}")),
-        (kind, _) if kind.is_outage() => Some(format!("{}; check [service] url and the network", said.message(None))),
+        (kind, _) if kind.is_outage() => {
+            let fault = said.fault().unwrap_or_else(|| format!("HTTP {status}"));
+            Some(format!("{fault}; check [service] url and the network"))
+        }
         (kind, _) if kind.is_success() && said.body().is_none() => {
             let fault = said.unreadable().unwrap_or_default();
             Some(format!("GET {path}: {fault}; check the servers between here and the service"))

@@ -151,7 +151,7 @@ impl<'a> Caller<'a> {
     /// What is wrong with a reply to a sandbox request: nothing may be charged, and it must be answered in sandbox.
     fn offence(&self, path: &str, sent: &Map<String, Value>, exchange: &Exchange) -> Option<Finding> {
         let said = self.said(exchange);
-        if said.charge_for_nothing(self.charge_pointer, Credits::ZERO).is_some() {
+        if said.unexpected_charge(self.charge_pointer, Credits::ZERO).is_some() {
             let detail = format!(
                 "{path} states a charge for a sandbox request, which should be free; nothing more was sent. Ask the \
                  service whether it charged"

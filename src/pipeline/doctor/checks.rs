@@ -124,7 +124,7 @@ async fn send(
 
 pub(super) fn answered(said: &Said<'_>) -> Answered {
     match (said.kind, said.status()) {
-        (_, None) => Answered::Nothing(said.message(None)),
+        (_, None) => Answered::Nothing(said.fault().unwrap_or_default()),
         (kind, Some(status)) if kind.is_unauthorised() => Answered::Refused(status),
         (kind, Some(status)) if kind.is_misrouted() => Answered::Unknown(status),
         (kind, _) if kind.is_success() && said.json.is_none() => Answered::Nothing("the reply is not JSON".to_owned()),
@@ -147,7 +147,7 @@ pub(super) async fn keys(caller: &Caller<'_>, sample: &Sample<'_>, findings: &mu
     let again = caller.post(&sample.path, sample.auth, key, &sample.body).await;
     let said = caller.said(&again);
     findings.push(match (said.kind, said.status()) {
-        (_, None) => Finding::new("replay", Standing::Note, said.message(None)),
+        (_, None) => Finding::new("replay", Standing::Note, said.fault().unwrap_or_default()),
         (ReplyKind::Success, _) if said.body() == Some(&sample.answer) => {
             Finding::new("replay", Standing::Good, "the same key and body get the same answer")
         }

@@ -8,8 +8,8 @@ use super::{
 use crate::{
     catalogue::Catalogue,
     client::{
-        ApiKey, Auth, BalanceReply, Begun, Client, Exchange, NotAnswered, PushBack, Redelivered, Reply, ReplySpec,
-        Said, Settings, TransportFault, balance_reply, classify, job_news, redelivered, stored,
+        BalanceReply, Begun, Client, Exchange, NotAnswered, PushBack, Redelivered, Reply, ReplySpec, Said, Settings,
+        TransportFault, balance_reply, classify, job_news, redelivered, stored,
     },
     model::{Credits, JobId},
 };
@@ -66,22 +66,6 @@ fn replies() -> Vec<(String, &'static str, Exchange)> {
         [202, 409, 429, 503].map(|status| (status.to_string(), "error, wait 9", of(status, Some(ERROR), Some("9")))),
     );
     replies
-}
-
-fn client() -> Client {
-    Client::new(&Settings {
-        url: "https://service.example".to_owned(),
-        auth: Auth::XApiKey,
-        api_key: ApiKey::new("test".to_owned().into()),
-        in_flight: 1,
-        proxy: None,
-        proxy_auth: None,
-        ca_file: None,
-        in_process: None,
-        upload_hosts: Vec::new(),
-        known_secrets: Vec::new(),
-    })
-    .unwrap()
 }
 
 fn in_a_word(not_answered: &NotAnswered) -> &'static str {
@@ -155,7 +139,7 @@ fn row(client: &Client, catalogue: &Catalogue, exchange: &Exchange) -> Vec<Strin
 
 #[test]
 fn each_reader_reads_each_reply_as_the_table_says() {
-    let (client, catalogue) = (client(), Catalogue::built_in());
+    let (client, catalogue) = (Client::new(&Settings::at("https://service.example")).unwrap(), Catalogue::built_in());
     let heads = [
         "author",
         "check",

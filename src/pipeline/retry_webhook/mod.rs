@@ -22,7 +22,7 @@ use super::{
     send::{
         bucket::bucket,
         earlier_stop::{EARLIER_PAUSE, kept_stop, paused_until},
-        gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros},
+        gate::{PUSH_BACK_MAX, PUSH_BACK_UNSTATED, pause_end},
     },
 };
 use crate::{
@@ -286,7 +286,7 @@ impl<'a> Asking<'a> {
             let now = self.campaign.clock.now();
             let said = Said::of(&exchange, now.into());
             let pointer = self.campaign.service.settings.charge_pointer.as_deref();
-            *charged = said.charge_for_nothing(pointer, job.price).map(|stated| stated.credits().unwrap_or(job.price));
+            *charged = said.unexpected_charge(pointer, job.price).map(|stated| stated.credits().unwrap_or(job.price));
             tracing::debug!(job = %job.id, latency_ms = exchange.latency.as_millis(), "asked to deliver again");
             let not_answered = match redelivered(&said) {
                 Redelivered::Accepted => return Ok(Continue(None)),
@@ -300,8 +300,7 @@ impl<'a> Asking<'a> {
                     return Ok(Break(Stop::NotTheService { found: format!("HTTP {status}") }));
                 }
                 NotAnswered::PushedBack(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => {
-                    let until_us = now.as_microsecond().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)));
-                    return Ok(Break(Stop::PushedBack { until_us }));
+                    return Ok(Break(Stop::PushedBack { until_us: pause_end(wait, now.as_microsecond()) }));
                 }
                 NotAnswered::PushedBack(push_back) => {
                     last = "it asks to wait again and again".to_owned();

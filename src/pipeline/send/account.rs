@@ -5,7 +5,7 @@ use super::{
     bucket::bucket,
     context::RunContext,
     earlier_stop::paused_until,
-    gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, close_gate, micros},
+    gate::{PUSH_BACK_MAX, PUSH_BACK_UNSTATED, close_gate, pause_end},
     peer::note_peer,
 };
 use crate::{
@@ -95,7 +95,7 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
             AfterQuery::Pause { wait, message } => {
                 last = message;
                 let now_us = context.clock.now_us();
-                context.ledger.pause_until(now_us.saturating_add(micros(wait)), now_us).await?;
+                context.ledger.pause_until(pause_end(wait, now_us), now_us).await?;
                 close_gate(context, wait, said.status());
             }
             AfterQuery::Again { message } => {
@@ -146,8 +146,7 @@ fn after_query(said: &Said<'_>, pointer: Option<&str>, now: Timestamp) -> AfterQ
         NotAnswered::Unauthorised { status } => AfterQuery::Stop(Stop::Unauthorised { status }),
         NotAnswered::Redirect { status, location } => misrouted(status, location),
         NotAnswered::PushedBack(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => {
-            let kept = micros(wait.min(PAUSE_KEPT_MAX));
-            AfterQuery::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(kept) })
+            AfterQuery::Stop(Stop::PushedBack { until_us: pause_end(wait, now.as_microsecond()) })
         }
         NotAnswered::PushedBack(push_back) => {
             let status = said.status().unwrap_or_default();

@@ -5,7 +5,7 @@ use super::{
     attempt::{AttemptEnd, Attempted},
     check_pauses::Waits,
     context::Candidate,
-    gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros, whole_seconds},
+    gate::{PUSH_BACK_MAX, pause_end, whole_seconds},
     guards::Unread,
     next_step::Next,
     planted_steps::next_step,
@@ -170,7 +170,7 @@ impl SendLoop {
 
     /// When a pause that begins now ends, in microseconds since 1970.
     fn pause_end(&self, wait: Duration) -> i64 {
-        self.context.clock.now_us().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)))
+        pause_end(wait, self.context.clock.now_us())
     }
 
     /// Whether the service answers requests of the same check, as shown by this run and earlier runs.

@@ -4,7 +4,7 @@
 use super::check_pauses::Waits;
 use super::context::{CheckContext, RunContext};
 use super::file_body::{FileBody, FileFault};
-use super::gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause};
+use super::gate::{PUSH_BACK_MAX, close_gate, pause, pause_end};
 use super::make_ready::{Made, make_ready};
 use super::{peer::note_peer, refusal::refusal};
 use crate::{
@@ -291,14 +291,12 @@ async fn settle(
     let mode_of_job = mode_of_job(&sent, &classified);
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     let judged = check.judge.judge_reply(&mut classified, &sent.body, sent.price, sent.attempt, now_us);
-    // Capped, because a wrong time from the service must not pause the campaign indefinitely.
-    let kept = |pause: Duration| micros(pause.min(PAUSE_KEPT_MAX));
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let waits = pause.map(|pause| context.check_pauses.refused(&sent.check, pause, PUSH_BACK_MAX));
     let is_of_service = classified.author == Author::Service && !classified.kind.is_outage();
     let (of_all, of_check) = match waits {
         Some(Waits::All(pause)) => (Some(pause), None),
-        Some(Waits::Check(pause)) => (None, Some(CheckPause::Until(now_us.saturating_add(kept(pause))))),
+        Some(Waits::Check(pause)) => (None, Some(CheckPause::Until(pause_end(pause, now_us)))),
         None if is_of_service && classified.push_back.is_none() => {
             let is_over = context.check_pauses.answered(&sent.check, sent.sent_at);
             (None, is_over.then_some(CheckPause::Over))
@@ -328,9 +326,9 @@ async fn settle(
         unreadable,
         failure: classified.outcome.is_refusal().then(|| refusal(&classified)),
         remaining: classified.remaining,
-        pause_until_us: of_all.map(|pause| now_us.saturating_add(kept(pause))),
+        pause_until_us: of_all.map(|pause| pause_end(pause, now_us)),
         check_pause: of_check,
-        not_before_us: classified.repeat_after.map(|wait| now_us.saturating_add(kept(wait))),
+        not_before_us: classified.repeat_after.map(|wait| pause_end(wait, now_us)),
         server_offset_us: classified.server_now_us.map(|server| server - now_us),
         ..sent.settlement(classified.outcome, &context.clock)
     };

@@ -43,6 +43,12 @@ pub fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
     }
 }
 
+/// When a pause that begins at `now_us` ends, in microseconds since 1970. Capped, because a wrong time from the service must
+/// not pause the campaign indefinitely.
+pub fn pause_end(wait: Duration, now_us: i64) -> i64 {
+    now_us.saturating_add(micros(wait.min(PAUSE_KEPT_MAX)))
+}
+
 pub fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }

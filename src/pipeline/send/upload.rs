@@ -156,7 +156,7 @@ async fn recorded(context: &RunContext, request: RequestId, upload: &UploadRow) 
 
 /// The charge that the reply to a step of an upload states: `price` if it cannot be read.
 fn charge_of_step(context: &RunContext, said: &Said<'_>, price: Credits) -> Option<Credits> {
-    let stated = said.charge_for_nothing(context.campaign.service.settings.charge_pointer.as_deref(), price);
+    let stated = said.unexpected_charge(context.campaign.service.settings.charge_pointer.as_deref(), price);
     stated.filter(|_| !planted(Bug::UploadChargeIgnored)).map(|stated| stated.credits().unwrap_or(price))
 }
 
@@ -174,13 +174,11 @@ async fn next_permit(context: &RunContext) -> Option<Permit> {
 
 /// Why a step did not succeed.
 fn why_not(said: &Said<'_>) -> String {
-    match said.status() {
-        Some(status) if said.is_page() => format!("a web page with HTTP {status}"),
-        Some(status) => match said.unreadable().filter(|_| said.kind.is_success()) {
-            Some(fault) => format!("HTTP {status}, {fault}"),
-            None => format!("HTTP {status}"),
-        },
-        None => said.message(None),
+    let Some(status) = said.status() else { return said.fault().unwrap_or_default() };
+    match said.unreadable().filter(|_| said.kind.is_success()) {
+        _ if said.is_page() => format!("a web page with HTTP {status}"),
+        Some(fault) => format!("HTTP {status}, {fault}"),
+        None => format!("HTTP {status}"),
     }
 }
 

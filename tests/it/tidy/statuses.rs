@@ -2,7 +2,7 @@
 
 pub const RULE: &str = "only `client::reply_kind` reads the number of a status; match on `ReplyKind`";
 
-/// Statuses that are no other number in this program. In a line about a status, each number of three digits is one.
+/// Numbers that mean a status wherever they stand. In a line with the word `status`, every number of three digits does.
 const STATUSES: [&str; 18] = [
     "202", "401", "402", "403", "404", "405", "407", "408", "409", "410", "413", "415", "422", "429", "502", "503",
     "504", "511",

@@ -194,7 +194,7 @@ impl Following {
         }
     }
 
-    /// Records that a job is no longer being polled.
+    /// Records that the poll of a job has ended.
     pub fn ended(&mut self, job: &DueJob) {
         self.in_hand.remove(&job.request);
         // Nothing more may be due, which is only seen while no poll is under way.

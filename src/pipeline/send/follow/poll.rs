@@ -18,7 +18,7 @@ use crate::{
         judge::Judged,
         send::{
             context::{CheckContext, RunContext},
-            gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause},
+            gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, pause, pause_end},
             peer::note_peer,
         },
     },
@@ -100,7 +100,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     let is_of_all = classified.kind == ReplyKind::TooMany;
     if let Some(pause) = pause.filter(|_| is_of_all) {
         close_gate(context, pause.min(PUSH_BACK_MAX), classified.http_status);
-        context.ledger.pause_until(now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX))), now_us).await?;
+        context.ledger.pause_until(pause_end(pause, now_us), now_us).await?;
     }
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
