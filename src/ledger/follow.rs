@@ -2,7 +2,7 @@
 //! [`job_life`](crate::model::job_life) in the transaction that records it.
 
 use super::{
-    Ledger, LedgerError, Reading, SeenBy, SeenPrice,
+    Ledger, LedgerError, Reading, SeenPrice,
     amount::Amounts,
     answers::{self, AnswerRecord, Heard},
     arm::{moved, request_row},
@@ -228,8 +228,8 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
 /// Records the price of the check, if the reply states more than what was held.
 fn noted(store: &mut Store, report: &JobReport, followed: Followed) -> Followed {
     if let Some(price) = followed.above_price() {
-        let by = SeenBy::Reply(report.request);
-        store.sums.note_price(&report.check, SeenPrice { price, table: Some(report.table), by });
+        let (table, request) = (Some(report.table), Some(report.request));
+        store.sums.note_price(&report.check, SeenPrice { price, table, request });
     }
     followed
 }

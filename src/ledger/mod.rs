@@ -53,7 +53,6 @@ mod rows;
 mod rules;
 mod runs;
 mod schema;
-mod seen_price;
 mod settings;
 mod settle;
 mod sources;
@@ -91,10 +90,9 @@ pub use resolve::{Correction, Decided, Decision, Quarantined, WaitingRow};
 pub use rows::IngestedRow;
 pub use rules::{AnswerToJudge, RulesRow};
 pub use runs::{RunBegun, RunEnd, RunRow, RunStamp};
-pub use seen_price::{SeenBy, SeenPrice};
 pub use settle::{Settled, Settlement};
 pub use sources::SourceView;
-pub use sums::{CheckPause, KeptStop, Sums};
+pub use sums::{CheckPause, KeptStop, SeenPrice, Sums};
 pub use writer::{CommitMode, Committing, Ledger};
 
 /// The version of the schema. A ledger of version 6 or 7 gets the tables that later versions add when it is opened for

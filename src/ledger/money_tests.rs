@@ -113,7 +113,7 @@ impl Book {
             attempt: sent.attempt,
             outcome,
             table: PRICE,
-            shown: None,
+            lower: None,
             http_status: None,
             latency_ms: 1,
             now_us: self.now_us,

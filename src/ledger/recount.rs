@@ -1,7 +1,7 @@
 //! Recounts the sums of a ledger from its rows. Sums are stored in addition to the rows so that nothing must be
 //! counted. If they do not match, the rows are right, and the ledger is not refused.
 
-use super::{LedgerError, SeenBy, SeenPrice, Sums, amount::Amounts, check_sums, datasets, sums::COUNT_MAX};
+use super::{LedgerError, SeenPrice, Sums, amount::Amounts, check_sums, datasets, sums::COUNT_MAX};
 use crate::model::{Credits, RequestId, Verdict, state::State};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,8 +84,8 @@ fn by_check(conn: &Connection) -> Result<ByCheck, LedgerError> {
             answers.insert(check.clone(), answered);
         }
         if above > Credits::ZERO {
-            let by = SeenBy::Reply(RequestId(row.get(3)?));
-            charges.insert(check, SeenPrice { price: above, table: None, by });
+            let request = Some(RequestId(row.get(3)?));
+            charges.insert(check, SeenPrice { price: above, table: None, request });
         }
     }
     Ok((answers, charges))

@@ -2,7 +2,7 @@
 //! in flight when a process died are found here at the next start and become in doubt.
 
 use super::{
-    CheckPause, KeptStop, Ledger, LedgerError, SeenBy, SeenPrice,
+    CheckPause, KeptStop, Ledger, LedgerError, SeenPrice,
     answers::{self, AnswerRecord, Heard},
     arm::{digest, moved, request_row},
     ask_ends::asks_ended,
@@ -33,8 +33,8 @@ pub struct Settlement {
     pub outcome: Outcome,
     /// The price in the price table.
     pub table: Credits,
-    /// The proven cost of the check, if it is less than its price.
-    pub shown: Option<Credits>,
+    /// What the check costs, if that is less than its price.
+    pub lower: Option<Credits>,
     pub http_status: Option<u16>,
     pub latency_ms: u64,
     pub now_us: i64,
@@ -198,7 +198,7 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
     let of_check = store.sums.price_to_hold(&settlement.check, settlement.table);
     let Standing { price: held, unproven, .. } = row.standing;
     row.standing.price = jobs::price_of_answer(settlement.outcome, held, settlement.job_hold, of_check, unproven);
-    row.standing.least = settlement.shown.unwrap_or(settlement.table).min(row.standing.price);
+    row.standing.least = settlement.lower.unwrap_or(settlement.table).min(row.standing.price);
     let outcome = match settlement.outcome {
         Outcome::Refused | Outcome::CachedFailure if fell_by_it(store, &row, settlement) => {
             Outcome::ChargedRefusal { stated: None }
@@ -284,8 +284,8 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
         doubtful_balance,
     };
     if let Some(price) = settled.above_price() {
-        let by = SeenBy::Reply(settlement.request);
-        store.sums.note_price(&settlement.check, SeenPrice { price, table: Some(settlement.table), by });
+        let (table, request) = (Some(settlement.table), Some(settlement.request));
+        store.sums.note_price(&settlement.check, SeenPrice { price, table, request });
     }
     let is_too_low = |balance| store.sums.account.least_balance().is_some_and(|least| balance < least);
     let is_lower = unexplained_fall > Credits::ZERO || remaining.is_some_and(is_too_low);

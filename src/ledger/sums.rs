@@ -2,11 +2,11 @@
 //! progress therefore never count rows.
 
 use super::{
-    DatasetSeen, LedgerError, SeenPrice, ServiceMove,
+    DatasetSeen, LedgerError, ServiceMove,
     check_sums::{CheckSums, UNREADABLE_ROWS},
 };
 use crate::model::{
-    Credits, FailureCode,
+    Credits, FailureCode, RequestId,
     budget::Account,
     clock::APART_MAX_US,
     planted::{Bug, planted},
@@ -82,6 +82,19 @@ pub struct Sums {
     pub server_offset_us: Option<i64>,
     /// When the last ask was accounted for.
     pub completed_at_us: Option<i64>,
+}
+
+/// A price above the price table that a reply stated for a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenPrice {
+    /// The price that was stated.
+    pub price: Credits,
+    /// The price in the price table at that time; `None` if it is not known. If the user changes the table, the new
+    /// table price counts.
+    pub table: Option<Credits>,
+    /// The request whose reply stated it; `None` if it is not known.
+    #[serde(default)]
+    pub request: Option<RequestId>,
 }
 
 /// A stop that is recorded for the next run, which sends nothing until the cause has changed.

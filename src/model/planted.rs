@@ -143,8 +143,6 @@ bugs! {
     PriceProvenForGood,
     /// If replies state no charge, the balance is not read again.
     UnstatedNeverRead,
-    /// The first charge is proven with a balance from before an attempt in doubt.
-    ProvenWithOldBalance,
     /// The highest price seen is not held.
     HighestPriceForgotten,
     /// The next run ignores why the last one stopped.

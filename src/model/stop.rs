@@ -17,6 +17,10 @@ pub enum Stop {
         table: Credits,
         request: Option<RequestId>,
     },
+    /// The balance fell by this much more than the campaign explains, and did not show the charge of a lone request.
+    BalanceFell {
+        credits: Credits,
+    },
     /// A field where a charge or a balance was expected holds something that is not an amount, or an absurd amount.
     AmountUnreadable {
         check: String,
@@ -197,6 +201,7 @@ impl Stop {
     pub fn is_kept(&self) -> bool {
         match self {
             Stop::Price { .. }
+            | Stop::BalanceFell { .. }
             | Stop::AmountUnreadable { .. }
             | Stop::UploadCharged { .. }
             | Stop::OtherMode { .. }
@@ -235,6 +240,7 @@ impl Stop {
             Stop::Kept { exit_code, .. } => *exit_code,
             Stop::Budget(_)
             | Stop::Price { .. }
+            | Stop::BalanceFell { .. }
             | Stop::AmountUnreadable { .. }
             | Stop::UploadCharged { .. }
             | Stop::NoCredits { .. } => ExitCode::Budget,

@@ -135,7 +135,10 @@ impl Stop {
             Stop::Budget(BudgetRefusal::Balance { .. } | BudgetRefusal::Unread) | Stop::NoCredits { .. } => {
                 StopKind::Balance
             }
-            Stop::Price { .. } | Stop::AmountUnreadable { .. } | Stop::UploadCharged { .. } => StopKind::Price,
+            Stop::Price { .. }
+            | Stop::BalanceFell { .. }
+            | Stop::AmountUnreadable { .. }
+            | Stop::UploadCharged { .. } => StopKind::Price,
             Stop::Unauthorised { .. } | Stop::CheckRefused { .. } => StopKind::Key,
             Stop::Misrouted { .. }
             | Stop::JobRoute { .. }

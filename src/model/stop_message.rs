@@ -32,6 +32,12 @@ impl fmt::Display for Stop {
                  run again with --price {check}={stated}. If another program spent the difference, run again with \
                  --continue-anyway"
             ),
+            Stop::BalanceFell { credits } => write!(
+                f,
+                "the balance fell by {credits} credits more than this campaign explains, and it does not show the charge of \
+                 one request, so a price in the table may be too low. Compare the charges with the service, and run again \
+                 with the right --price CHECK=N. If another program spent the credits, run again with --continue-anyway"
+            ),
             Stop::AmountUnreadable { check, found } => write!(
                 f,
                 "a reply for `{check}` states the credits as `{found}`; expected a number of credits, at most {} times \

@@ -106,9 +106,6 @@ impl Prepared {
         self.remap(&check_uses, receiver.clone()).await?;
         let is_corrected = self.correct(options.corrections, receiver.clone()).await?;
         if options.continue_anyway {
-            // A higher price that only the balance showed may be another client's spending. The user decided to
-            // continue.
-            ledger.forget_falls(None).await?;
             ledger.new_wait(false).await?;
         }
 

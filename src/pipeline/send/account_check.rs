@@ -35,14 +35,14 @@ impl SendLoop {
         let balance = match read? {
             Continue(balance) => balance,
             // In sandbox the balance does not matter, and answers to other requests show that the service works.
-            Break(Stop::BalanceUnreadable) if !self.proofs.is_watched() && self.answered > 0 => Credits::ZERO,
+            Break(Stop::BalanceUnreadable) if !self.prices.is_watched() && self.answered > 0 => Credits::ZERO,
             Break(stop) => {
                 self.stops.push(stop);
                 return Ok(());
             }
         };
         let can_pay = balance >= attempted.settled.price;
-        if self.proofs.unexplained() > Credits::ZERO && can_pay && attempted.is_refusal_that_may_change_key() {
+        if self.prices.unexplained() > Credits::ZERO && can_pay && attempted.is_refusal_that_may_change_key() {
             // The refusal may have been charged, and a new key could be charged again.
             return self.row_at_fault(one, attempted).await;
         }

@@ -31,7 +31,7 @@ const REHEARSED_DELAY_MAX: Duration = Duration::from_millis(200);
 impl SendLoop {
     pub async fn apply(&mut self, one: Candidate, end: AttemptEnd) -> Result<(), Error> {
         if !matches!(end, AttemptEnd::Attempted(_)) {
-            self.proofs.not_sent();
+            self.prices.not_sent();
         }
         match end {
             AttemptEnd::Refused(refusal) => self.refused(one, refusal),
@@ -64,7 +64,7 @@ impl SendLoop {
                 if attempted.uploaded {
                     self.watch.uploaded(&one.check);
                 }
-                self.check_charge(&one, &attempted);
+                self.check_charge(&one, &attempted).await?;
                 self.count(&one, &attempted);
                 self.attempted(one, *attempted).await?;
             }
@@ -155,8 +155,8 @@ impl SendLoop {
                 }
                 // The account was read in this run, or nothing is charged (sandbox), so the refusal is cached under the
                 // key.
-                let account_read = self.health.was_read() || !self.proofs.is_watched();
-                let explained = self.proofs.unexplained() == Credits::ZERO;
+                let account_read = self.health.was_read() || !self.prices.is_watched();
+                let explained = self.prices.unexplained() == Credits::ZERO;
                 if attempted.is_refused_for_good() && account_read && explained {
                     self.new_key(one).await?;
                 } else if attempted.has_useless_new_keys(CACHED_REFUSALS_MAX) && account_read && one.answered_beside {

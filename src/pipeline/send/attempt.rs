@@ -96,13 +96,13 @@ pub struct Attempted {
     pub other_side: Option<bool>,
 }
 
-/// Makes one attempt. `shown` is the proven cost of the check, if it is less than its price.
+/// Makes one attempt. `lower` is what the check costs, if that is less than its price.
 pub async fn attempt(
     context: Arc<RunContext>,
     permit: Permit,
     request: RequestId,
     name: String,
-    shown: Option<Credits>,
+    lower: Option<Credits>,
 ) -> Result<AttemptEnd, Error> {
     let check = context.checks.get(&name).ok_or_else(|| Error::Internal(format!("no check `{name}` in this run")))?;
     if context.clock_watch.has_moved() {
@@ -145,7 +145,7 @@ pub async fn attempt(
         table: check.price,
         job_hold: check.job_hold,
         price,
-        shown,
+        lower,
         uploaded: false,
         body: Map::new(),
     };
@@ -226,8 +226,8 @@ struct Sent {
     job_hold: Credits,
     /// The held price: the table price, or a higher price that was seen or that a job holds.
     price: Credits,
-    /// The proven cost of the check, if it is less.
-    shown: Option<Credits>,
+    /// What the check costs, if that is less.
+    lower: Option<Credits>,
     /// Its document was uploaded just now.
     uploaded: bool,
     /// The members of the body. An answer echoes some of them.
@@ -243,7 +243,7 @@ impl Sent {
             attempt: self.attempt,
             outcome,
             table: self.table,
-            shown: self.shown,
+            lower: self.lower,
             http_status: None,
             latency_ms: 0,
             now_us: clock.now_us(),

@@ -1,22 +1,26 @@
 //! When the account is read, and what happens if the budget refuses a request.
 
-use super::{RunChannels, SendLoop, account::read_balance, attempt::Attempted, context::Candidate, until};
+use super::{
+    RunChannels, SendLoop, account::read_balance, attempt::Attempted, context::Candidate, prices::Finding, until,
+};
 use crate::{
     error::Error,
     ledger::KeptStop,
-    model::{Credits, ExitCode, RequestId, Stop, budget::BudgetRefusal},
+    model::{Credits, ExitCode, Failure, FailureCode, RequestId, Stage, Stop, budget::BudgetRefusal, state::Event},
 };
 use std::{
     ops::ControlFlow::{self, Break, Continue},
     sync::Arc,
+    time::Duration,
 };
+use tokio::time::Instant;
 
 impl SendLoop {
     /// Whether the account must be read before anything else is sent.
     pub fn needs_reading(&self) -> bool {
-        let before_next = self.schedule.next().is_some_and(|next| self.proofs.needs_reading_before(next));
-        let first = self.proofs.is_watched() && !self.health.was_read();
-        first || before_next || self.health.needs_reading() || self.proofs.needs_reading()
+        let before_next = self.schedule.next().is_some_and(|next| self.prices.needs_reading_before(next));
+        let first = self.prices.is_watched() && !self.health.was_read();
+        first || before_next || self.health.needs_reading() || self.prices.needs_reading()
     }
 
     /// Schedules the next request that waits for a trial, if the trial is over or cannot end.
@@ -39,8 +43,9 @@ impl SendLoop {
             return Ok(true);
         }
         self.spending.alone |= refused.is_some();
-        if self.proofs.is_answered() {
-            return self.prove().await;
+        if let Some(wait) = self.prices.next_reading() {
+            self.read_after_lone(wait).await?;
+            return Ok(true);
         }
         let short = matches!(refused, Some((BudgetRefusal::Balance { .. } | BudgetRefusal::Unread, _)));
         let wanted = self.schedule.next().is_some() && self.needs_reading() || self.health.needs_reading();
@@ -59,7 +64,7 @@ impl SendLoop {
                 tracing::info!("the balance is {balance}");
                 Ok(Some(balance))
             }
-            Break(Stop::BalanceUnreadable) if !self.proofs.is_watched() => Ok(None),
+            Break(Stop::BalanceUnreadable) if !self.prices.is_watched() => Ok(None),
             Break(stop) => {
                 self.stops.push(stop);
                 Ok(None)
@@ -70,7 +75,7 @@ impl SendLoop {
     /// Reads the balance at the end of a run, if it can show charges that neither replies nor the price table explain.
     pub async fn read_at_the_end(&mut self) -> Result<(), Error> {
         let may_ask = |stop: &Stop| matches!(stop.exit_code(), ExitCode::Budget | ExitCode::Guard | ExitCode::Doubt);
-        if self.proofs.has_unread() && self.stops.iter().all(may_ask) && !self.cut_short {
+        if self.prices.has_unread() && self.stops.iter().all(may_ask) && !self.cut_short {
             self.read_account().await?;
         }
         Ok(())
@@ -113,22 +118,91 @@ impl SendLoop {
     }
 
     /// Checks what an attempt shows about charges.
-    pub fn check_charge(&mut self, one: &Candidate, attempted: &Attempted) {
+    pub async fn check_charge(&mut self, one: &Candidate, attempted: &Attempted) -> Result<(), Error> {
         self.health.observe(attempted);
         self.spending.alone = false;
         if attempted.judgement.is_some() {
             self.spending.key_on_trial = None;
         }
-        self.proofs.observe(one, attempted);
-        self.proofs.fell(attempted.settled.unexplained_fall);
+        let finding = self.prices.observe(one, attempted);
+        self.prices.fell(attempted.settled.unexplained_fall);
         let check = || one.check.clone();
         if let Some(stated) = attempted.settled.above_price() {
             let (table, request) = (attempted.settled.price, Some(one.request));
             self.stops.push(Stop::Price { check: check(), stated, table, request });
         }
-        if let Some(found) = attempted.unreadable_amount.as_ref().filter(|_| self.proofs.is_watched()) {
+        if let Some(found) = attempted.unreadable_amount.as_ref().filter(|_| self.prices.is_watched()) {
             self.stops.push(Stop::AmountUnreadable { check: check(), found: found.clone() });
         }
+        self.found(finding).await
+    }
+
+    /// Reads the account after a lone request, while no request is in flight.
+    async fn read_after_lone(&mut self, wait: Duration) -> Result<(), Error> {
+        let balance = if self.rest(wait).await { self.read_account().await? } else { None };
+        if balance.is_none() {
+            self.prices.not_sent();
+        }
+        let finding = self.context.ledger.sums().account.reading.and_then(|reading| self.prices.read_after(reading));
+        self.found(finding).await
+    }
+
+    /// Acts on what a lone request showed.
+    async fn found(&mut self, finding: Option<Finding>) -> Result<(), Error> {
+        match finding {
+            None => {}
+            // It may be another client's spending, so it is not held for other requests.
+            Some(Finding::Costs { check, cost, price }) => self.costs(check, cost, price),
+            Some(Finding::ChargedRefusal { request, check, message, charge, price }) => {
+                let message =
+                    format!("the service refused the request, and the balance shows that it charged for it: {message}");
+                let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message };
+                self.context.ledger.event(request, Event::FoundCharged, Some(failure)).await?;
+                self.prices.explained(charge.min(price));
+                if charge > price {
+                    self.costs(check, charge, price);
+                }
+            }
+            Some(Finding::NotShown { check }) => tracing::warn!(
+                "no balance shows the cost of an answer of `{check}`; its price is recorded as the charge"
+            ),
+            Some(Finding::Repeated { check }) => {
+                tracing::info!("the service repeated an answer of `{check}` at no charge, which the lost ledger had");
+            }
+            Some(Finding::Cheaper { check, fell, booked }) => tracing::warn!(
+                "the balance fell by {fell} for an answer of `{check}`, and {booked} were booked for it, as the price \
+                 table says; if {fell} is right, run again with --price {check}={fell}"
+            ),
+        }
+        Ok(())
+    }
+
+    fn costs(&mut self, check: String, cost: Credits, price: Credits) {
+        self.stops.push(Stop::Price { check, stated: cost, table: price, request: None });
+    }
+
+    /// Waits, unless the run must end first. Returns whether the full time has passed.
+    async fn rest(&mut self, time: Duration) -> bool {
+        if time.is_zero() {
+            return true;
+        }
+        let end = Instant::now() + time;
+        self.rests_until = Some(end);
+        self.report();
+        let is_whole = tokio::select! {
+            biased;
+            Some(signal) = self.channels.signals.recv() => {
+                self.stops.push(signal.stop());
+                false
+            }
+            () = until(self.channels.deadline) => {
+                self.stops.push(Stop::TimeIsUp);
+                false
+            }
+            () = until(Some(end)) => true,
+        };
+        self.rests_until = None;
+        is_whole
     }
 
     /// Reads the balance, unless the run must end first. A closed gate may delay the reading for minutes.
@@ -145,11 +219,11 @@ impl SendLoop {
                 _ = self.tick.tick() => self.report(),
             }
         };
-        self.proofs.read(self.attempts_under_way.is_empty());
-        Ok(read.map_continue(|reading| {
-            self.proofs.fell(reading.unexplained_fall);
-            self.proofs.saw_balance(reading.balance);
-            reading.balance
-        }))
+        let (balance, fall) = match &read {
+            Continue(read) => (Some(read.balance), read.unexplained_fall),
+            Break(_) => (None, Credits::ZERO),
+        };
+        self.prices.read(balance, fall, self.attempts_under_way.is_empty());
+        Ok(read.map_continue(|read| read.balance))
     }
 }

@@ -17,7 +17,6 @@ pub mod follow;
 pub mod gate;
 pub mod guards;
 pub mod health;
-pub mod jobs_beside;
 pub mod latencies;
 pub mod limit;
 pub mod limits;
@@ -25,16 +24,14 @@ pub mod make_ready;
 pub mod next_step;
 pub mod peer;
 pub mod planted_steps;
+pub mod prices;
 mod progress;
-pub mod proof;
-pub mod proving;
 pub mod queue;
 pub mod refusal;
 pub mod retry;
 pub mod schedule;
 pub mod spending;
 pub mod upload;
-pub mod weigh;
 
 use crate::{
     error::Error,
@@ -51,7 +48,7 @@ use guards::GuardState;
 use health::Health;
 use latencies::RateMeter;
 use limits::Limits;
-use proof::Proofs;
+use prices::Prices;
 use queue::RequestQueue;
 use retry::{RetryOrder, retry};
 use schedule::Schedule;
@@ -88,7 +85,7 @@ pub struct SendLoop {
     /// charged.
     retry: Option<RetryOrder>,
     spending: Spending,
-    proofs: Proofs,
+    prices: Prices,
     health: Health,
     answered: u64,
     withheld: u64,
@@ -98,7 +95,7 @@ pub struct SendLoop {
     withholds: Vec<Stop>,
     lasting_conflicts: LastingConflicts,
     cut_short: bool,
-    /// Until when the run waits for the balance to show a charge.
+    /// Until when the run waits before it reads the balance again.
     rests_until: Option<Instant>,
     /// The time is up, and nothing but jobs was left.
     time_is_over: bool,
@@ -127,8 +124,8 @@ impl SendLoop {
         Ok(SendLoop {
             limits,
             spending: Spending::default(),
-            proofs: Proofs::new(context.campaign.mode, sums.unexplained_since_us.is_some())
-                .expecting_replays(lost_a_ledger(&context.campaign)),
+            prices: Prices::new(context.campaign.mode, sums.unexplained_since_us.is_some())
+                .expecting_repeats(lost_a_ledger(&context.campaign)),
             schedule: Schedule::new(context.campaign.service.settings.in_flight()),
             following,
             context,
@@ -183,7 +180,7 @@ impl SendLoop {
             if self.attempts_under_way.is_empty() && self.settle_account().await? {
                 continue;
             }
-            if self.proofs.is_due() && self.stops.is_empty() {
+            if self.prices.is_due() && self.stops.is_empty() {
                 self.read_account().await?;
                 continue;
             }
@@ -246,7 +243,7 @@ impl SendLoop {
             withheld_jobs: self.following.withheld(&self.context)?,
             jobs_asked: self.following.history.polled,
             lasting_conflicts: self.lasting_conflicts,
-            unexplained: self.proofs.unexplained(),
+            unexplained: self.prices.unexplained(),
         };
         Ok(SendEnd { sent, cut_short: self.cut_short, signals: self.channels.signals })
     }
@@ -254,7 +251,7 @@ impl SendLoop {
     /// Plans the failures to retry. Reads the balance first, which shows whether they are proven uncharged.
     async fn plan_retries(&mut self) -> Result<(), Error> {
         let Some(order) = self.retry.take() else { return Ok(()) };
-        if self.proofs.is_watched() {
+        if self.prices.is_watched() {
             self.read_account().await?;
         }
         if self.stops.is_empty() {
@@ -266,7 +263,7 @@ impl SendLoop {
     fn may_send(&self) -> bool {
         let Some(next) = self.schedule.next() else { return false };
         let all = self.context.campaign.service.settings.in_flight();
-        let room = if self.proofs.wants_alone(next) { self.spending.room(1) } else { self.spending.room(all) };
+        let room = if self.prices.wants_alone(next) { self.spending.room(1) } else { self.spending.room(all) };
         self.stops.is_empty() && !self.needs_reading() && self.attempts_under_way.len() < room
     }
 
@@ -313,6 +310,9 @@ impl SendLoop {
         if intake.done {
             self.stops.extend(guards::expected_rows(sums.rows, self.context.campaign.expect_rows));
         }
+        if !self.is_sent() {
+            self.stops.extend(self.prices.denied());
+        }
         self.leave_out_limited();
         if [State::InDoubt, State::Repeating, State::Armed].iter().all(|doubt| sums.in_state(*doubt) == 0) {
             self.queue.answered();
@@ -347,14 +347,13 @@ impl SendLoop {
             return;
         }
         if let Some(one) = self.schedule.take() {
-            let reading = self.context.ledger.sums().account.reading;
-            self.proofs.started(&one, reading.map(|reading| reading.balance));
+            self.prices.started(&one, self.context.ledger.sums().account.reading);
             self.limits.started(&one.check);
             self.context.check_pauses.started(&one.check, one.request);
-            let (context, shown) = (Arc::clone(&self.context), self.proofs.shown(&one.check));
+            let (context, lower) = (Arc::clone(&self.context), self.prices.lower(&one.check));
             self.last_start = Some(Instant::now());
             self.attempts_under_way.spawn(async move {
-                let ended = attempt(context, permit, one.request, one.check.clone(), shown).await?;
+                let ended = attempt(context, permit, one.request, one.check.clone(), lower).await?;
                 Ok((one, ended))
             });
         }

@@ -97,6 +97,25 @@ fn an_account_minutes_behind_the_replies_does_not_show_a_price() {
     assert_eq!((service.book().credits(), campaign.ledger().charged()), (40.0, 40), "{}", said.stderr);
 }
 
+#[test]
+#[ignore = "make hostile"]
+fn an_account_that_shows_charges_one_reading_late_ends_the_run() {
+    let before = Mutex::new(1_000_000.0);
+    let service = Hostile::new().price(50.0).states(Stated::Nothing).balance_script(move |_, balance| {
+        let shown = std::mem::replace(&mut *before.lock().unwrap(), balance);
+        Reply::error(200, json!({ "available_credits": number(shown) }))
+    });
+    let service = service.start();
+    let campaign = Campaign::of(&service, 400).limit(1_000).with_unstated_charges();
+    let said = campaign.run().exits(4);
+    assert!(said.stderr.contains("the balance fell by") && said.stderr.contains("--price"), "{}", said.stderr);
+    // Two readings, each after at most 100 answers and those under way.
+    let charges = service.book().charges();
+    assert!(charges <= 210, "{charges} charges; {}", said.stderr);
+    campaign.run().exits(4);
+    assert_eq!(service.book().charges(), charges, "the same run again sends nothing");
+}
+
 /// Every fifth row gets a 422, which charges one credit and states this much about the balance.
 fn charges_refusals_in_silence(states_balance: bool) -> Hostile {
     let left = Arc::new(Mutex::new(1_000_000.0));

@@ -83,16 +83,15 @@ impl SendLoop {
 
     /// Acts on the charge that a reply about a job states, whatever else it says.
     fn job_charge(&mut self, job: &DueJob, polled: &Polled) {
-        self.proofs.job_charged(polled.followed.charged);
         if let Some(stated) = polled.followed.above_price() {
             let (table, request) = (polled.followed.price, Some(job.request));
             self.stops.push(Stop::Price { check: job.check.clone(), stated, table, request });
         }
-        if let Some(found) = polled.unreadable_amount.clone().filter(|_| self.proofs.is_watched()) {
+        if let Some(found) = polled.unreadable_amount.clone().filter(|_| self.prices.is_watched()) {
             self.stops.push(Stop::AmountUnreadable { check: job.check.clone(), found });
         }
         if polled.judgement.is_some() || polled.is_charge_stated {
-            self.proofs.job_answered(polled.is_charge_stated);
+            self.prices.job_answered(polled.is_charge_stated);
         }
     }
 

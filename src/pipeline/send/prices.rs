@@ -1,0 +1,385 @@
+//! Notices that a check costs more than its price, in production. Three rules:
+//!
+//! 1. The first request of each check in a run is sent alone, after a reading of the balance.
+//! 2. A stated charge above the price stops the run: see [`Settled::above_price`](crate::ledger::Settled::above_price).
+//! 3. The balance is read at least every 100 answers that show no charge. If it is lower than booked and held credits
+//!    explain, the next request of each check is sent alone again.
+//!
+//! A lone request costs more than its price if the balance is then lower than booked and held credits explain, and does not
+//! fall again by itself. No reading is needed if its reply states the charge, unless the balance has denied that before,
+//! or a balance that fits the price. Where the balance does not show the charge of a lone request, the next fall that is
+//! not explained ends the run.
+
+mod lone;
+
+pub use lone::Finding;
+
+use super::{attempt::Attempted, context::Candidate};
+use crate::model::{
+    Credits, Mode, Stop,
+    budget::BalanceReading,
+    planted::{Bug, planted},
+    state::{Outcome, State},
+};
+use lone::{Lone, Replied};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// After this many answers that show no charge, the balance is read.
+const UNSTATED_MAX: u64 = 100;
+/// After this many answers and this much time, the balance is read whatever replies state. Not more often: if another
+/// client spends, requests are sent alone after each reading, which takes time.
+const READ_ANSWERS: u64 = 100;
+const READ_AFTER: Duration = Duration::from_secs(300);
+/// How often falls of the balance make requests go alone again, within this time or this many answers. There is a limit
+/// because another client may spend all the time.
+const ALONE_AGAIN_MAX: u32 = 3;
+const ALONE_AGAIN_IN: Duration = Duration::from_secs(60);
+const ALONE_AGAIN_ANSWERS: u64 = 100;
+/// After this many lone requests of a check in a row, a decision is made although the balance also falls by itself.
+const UNCLEAR_MAX: usize = 3;
+/// After this many lone requests in a row whose reply states its full charge, and after which the balance was lower by
+/// the same amount more, the balance is believed.
+const DENIED_MAX: usize = 5;
+/// How long to wait for a balance that does not show a charge yet.
+const SHOWS_AFTER: Duration = Duration::from_secs(5);
+/// The longest wait for the reading that shows whether the balance falls by itself.
+const AGAIN_MAX: Duration = Duration::from_secs(15);
+
+/// What a run knows about prices.
+#[derive(Debug)]
+pub struct Prices {
+    /// Whether anything is charged, which is only so in production.
+    watched: bool,
+    /// Checks that cost no more than their price, as far as is known.
+    proven: BTreeSet<String>,
+    /// What checks cost whose replies state less than the price, where the balance agrees.
+    lower: BTreeMap<String, Credits>,
+    lone: Option<Lone>,
+    /// The service may still know the keys of a lost ledger, and repeats their answers at no charge.
+    may_repeat: bool,
+    /// No request was sent since the balance was read.
+    reading_is_fresh: bool,
+    /// A repeated answer states a balance that is too low, and the account was not read since.
+    balance_is_doubtful: bool,
+    /// The last balance that was read, and when.
+    read: Option<(Credits, Instant)>,
+    /// The number of answers since the balance was read, and the number of those that show no charge.
+    answers_since_reading: u64,
+    unstated: u64,
+    /// Checks whose last lone request the balance did not show.
+    not_shown: BTreeSet<String>,
+    /// An unexplained fall since then, which a reading of the account showed.
+    denied: Option<Credits>,
+    /// By check, the amounts beyond what is explained, of lone requests in a row.
+    beyond: BTreeMap<String, Vec<Credits>>,
+    /// Since when and how often a fall made requests go alone again. `answers` counts the answers since then.
+    alone_again: Option<(Instant, u32)>,
+    answers: u64,
+    /// How much more the balance fell than our own requests explain.
+    unexplained: Credits,
+}
+
+impl Prices {
+    /// The start of a run. `doubted` if the balance fell without an explanation in an earlier run: then a charge that a
+    /// reply states is not enough.
+    pub fn new(mode: Mode, doubted: bool) -> Prices {
+        Prices {
+            watched: mode == Mode::Production,
+            proven: BTreeSet::new(),
+            lower: BTreeMap::new(),
+            lone: None,
+            may_repeat: false,
+            reading_is_fresh: false,
+            balance_is_doubtful: false,
+            read: None,
+            answers_since_reading: 0,
+            unstated: 0,
+            not_shown: BTreeSet::new(),
+            denied: None,
+            beyond: BTreeMap::new(),
+            alone_again: doubted.then(|| (Instant::now(), 0)),
+            answers: 0,
+            unexplained: Credits::ZERO,
+        }
+    }
+
+    pub fn is_watched(&self) -> bool {
+        self.watched
+    }
+
+    /// Whether the next request is sent alone: it is the first of its check, or one is under way alone.
+    pub fn wants_alone(&self, next: &Candidate) -> bool {
+        self.lone.is_some() || self.is_unproven(next)
+    }
+
+    fn is_unproven(&self, next: &Candidate) -> bool {
+        let exempt = next.in_doubt || planted(Bug::FirstChargeUnproven);
+        self.watched && !exempt && !self.proven.contains(&next.check)
+    }
+
+    /// Whether the balance must be read before this request is sent.
+    pub fn needs_reading_before(&self, next: &Candidate) -> bool {
+        self.is_unproven(next) && !self.reading_is_fresh
+    }
+
+    /// Whether the balance must be read before anything else is sent.
+    pub fn needs_reading(&self) -> bool {
+        self.watched && (self.balance_is_doubtful || self.next_reading().is_some())
+    }
+
+    /// Whether the balance should be read now, beside the requests in flight.
+    pub fn is_due(&self) -> bool {
+        let is_long_ago = self.read.is_none_or(|(_, at)| at.elapsed() >= READ_AFTER);
+        let is_hidden = self.unstated >= UNSTATED_MAX && !planted(Bug::UnstatedNeverRead);
+        self.watched && (is_hidden || is_long_ago && self.answers_since_reading >= READ_ANSWERS)
+    }
+
+    /// Whether reading the balance at the end of the run can show anything new.
+    pub fn has_unread(&self) -> bool {
+        self.watched && self.answers_since_reading > 0 && !planted(Bug::UnstatedNeverRead)
+    }
+
+    pub fn unexplained(&self) -> Credits {
+        self.unexplained
+    }
+
+    /// What the check costs, if that is less than its price.
+    pub fn lower(&self, check: &str) -> Option<Credits> {
+        self.lower.get(check).copied()
+    }
+
+    /// Records that a request is sent, after this reading of the balance.
+    pub fn started(&mut self, one: &Candidate, reading: Option<BalanceReading>) {
+        if let Some(before) = reading.filter(|_| self.is_unproven(one) && self.reading_is_fresh) {
+            self.lone = Some(Lone { since: Instant::now(), before, replied: None });
+        }
+        self.reading_is_fresh = false;
+    }
+
+    /// The lone request was not sent, or the balance cannot be read after it.
+    pub fn not_sent(&mut self) {
+        self.lone = None;
+    }
+
+    /// Records an attempt. Returns what its reply shows about its price, if that is worth saying.
+    pub fn observe(&mut self, one: &Candidate, attempted: &Attempted) -> Option<Finding> {
+        let lone = self.lone.take();
+        let Attempted { settled, outcome, stated, remaining, .. } = attempted;
+        self.balance_is_doubtful |= settled.doubtful_balance;
+        let is_job = matches!(outcome, Outcome::Accepted { .. });
+        let is_answer = settled.charged > Credits::ZERO || attempted.judgement.is_some();
+        let is_refused = matches!(outcome, Outcome::Refused | Outcome::CachedFailure) && settled.state == State::Failed;
+        if !(is_job || is_answer || is_refused) {
+            return None;
+        }
+        let mut replied = Replied {
+            request: one.request,
+            check: one.check.clone(),
+            price: settled.price,
+            booked: settled.charged,
+            // Whatever the reply of a job states, its charge comes later.
+            stated: stated.filter(|_| !is_job),
+            refused: (!is_job && !is_answer).then(|| attempted.message.clone()),
+            is_job,
+            took: Duration::ZERO,
+            was_read: false,
+            beyond: None,
+        };
+        if is_job || is_answer {
+            self.answers += 1;
+            self.answers_since_reading += 1;
+            // A balance shows the charge if it is lower than the last one.
+            let has_fallen = matches!((remaining, self.read), (Some(left), Some((read, _))) if *left < read);
+            self.unstated += u64::from(is_job || !(replied.is_stated_in_full() || has_fallen));
+        }
+        if replied.is_stated_in_full() && self.alone_again.is_none() {
+            self.proves(&one.check);
+            return None;
+        }
+        let lone = lone?;
+        replied.took = lone.since.elapsed();
+        let by_reply = remaining.filter(|_| is_answer && !is_job).map(|left| lone.before.balance.saturating_sub(left));
+        let fits = |fell: &Credits| *fell <= settled.price && (*fell > Credits::ZERO || settled.price == Credits::ZERO);
+        if let Some(fell) = by_reply.filter(fits) {
+            return self.within(&replied, fell, true);
+        }
+        self.lone = Some(Lone { replied: Some(replied), ..lone });
+        None
+    }
+
+    /// Records the answer of a job, and whether the reply states its charge.
+    pub fn job_answered(&mut self, is_stated: bool) {
+        self.answers_since_reading += 1;
+        self.unstated += u64::from(!is_stated);
+    }
+
+    /// Records a fall of the balance that nothing explains: a price may have risen.
+    pub fn fell(&mut self, by: Credits) {
+        if by == Credits::ZERO || !self.watched {
+            return;
+        }
+        self.unexplained = self.unexplained + by;
+        self.lower.clear();
+        if planted(Bug::PriceProvenForGood) {
+            return;
+        }
+        let lately = |(at, _): &(Instant, u32)| at.elapsed() < ALONE_AGAIN_IN && self.answers < ALONE_AGAIN_ANSWERS;
+        let (since, times) = self.alone_again.filter(lately).unwrap_or((Instant::now(), 0));
+        if times == 0 {
+            self.answers = 0;
+        }
+        // Where no request has gone alone yet, the fall only means that a stated charge is not enough.
+        let is_again = !self.proven.is_empty();
+        if times < ALONE_AGAIN_MAX {
+            self.proven.clear();
+            self.alone_again = Some((since, times + u32::from(is_again)));
+        }
+    }
+
+    /// Records that part of the unexplained fall was found and booked as a charge. The last reading was before it was
+    /// booked.
+    pub fn explained(&mut self, by: Credits) {
+        self.reading_is_fresh = false;
+        self.unexplained = self.unexplained.saturating_sub(by);
+    }
+
+    /// Records that the balance was read, or could not be, and how far it is below what is explained. `alone` if no
+    /// request was in flight.
+    pub fn read(&mut self, balance: Option<Credits>, unexplained_fall: Credits, alone: bool) {
+        self.reading_is_fresh = alone;
+        self.balance_is_doubtful = false;
+        self.read = balance.or(self.read.map(|(before, _)| before)).map(|balance| (balance, Instant::now()));
+        (self.answers_since_reading, self.unstated) = (0, 0);
+        if unexplained_fall > Credits::ZERO && !self.not_shown.is_empty() {
+            self.denied = Some(unexplained_fall);
+        }
+        self.fell(unexplained_fall);
+    }
+
+    /// The stop if the balance fell although it did not show the charge of a lone request: another one would not show
+    /// it either.
+    pub fn denied(&mut self) -> Option<Stop> {
+        self.denied.take().map(|credits| Stop::BalanceFell { credits })
+    }
+
+    /// How long to wait before the balance is read after the lone request. `None` if no reading is needed.
+    pub fn next_reading(&self) -> Option<Duration> {
+        let replied = self.lone.as_ref()?.replied.as_ref()?;
+        Some(match replied.beyond {
+            Some(_) => replied.took.min(AGAIN_MAX),
+            None if replied.was_read => SHOWS_AFTER,
+            None => Duration::ZERO,
+        })
+    }
+
+    /// Records a reading of the balance after the lone request. Returns what it shows, if that is worth saying; nothing yet
+    /// if [`next_reading`](Self::next_reading) wants another one.
+    pub fn read_after(&mut self, now: BalanceReading) -> Option<Finding> {
+        let mut lone = self.lone.take()?;
+        let replied = lone.replied.as_mut()?;
+        if let Some((beyond, then)) = replied.beyond {
+            let (fell, booked) = between(then, now);
+            return self.beyond(replied, beyond, fell.saturating_sub(booked));
+        }
+        let (fell, booked) = between(lone.before, now);
+        let may_show = !self.may_repeat && !self.not_shown.contains(&replied.check);
+        let is_hidden = may_show && fell == Credits::ZERO && replied.must_show();
+        if is_hidden && !std::mem::replace(&mut replied.was_read, true) {
+            self.lone = Some(lone);
+            return None;
+        }
+        let beyond = fell.saturating_sub(booked + now.held_at);
+        if beyond > Credits::ZERO {
+            replied.beyond = Some((beyond, now));
+            self.lone = Some(lone);
+            return None;
+        }
+        let is_its_own = booked == replied.booked && now.held_at == Credits::ZERO;
+        self.within(replied, fell, is_its_own)
+    }
+
+    /// The balance has not fallen by more than is explained. `is_its_own` if nothing else can have made it fall.
+    fn within(&mut self, replied: &Replied, fell: Credits, is_its_own: bool) -> Option<Finding> {
+        if replied.refused.is_some() {
+            return None;
+        }
+        let check = replied.check.clone();
+        self.proves(&check);
+        if !replied.must_show() {
+            return None;
+        }
+        if fell == Credits::ZERO && self.may_repeat {
+            return Some(Finding::Repeated { check });
+        }
+        if fell == Credits::ZERO {
+            return self.not_shown.insert(check.clone()).then_some(Finding::NotShown { check });
+        }
+        self.not_shown.remove(&check);
+        match replied.stated {
+            Some(stated) if stated >= fell && stated < replied.price => {
+                self.lower.insert(check, stated);
+                None
+            }
+            None if is_its_own && fell < replied.booked => {
+                Some(Finding::Cheaper { check, fell, booked: replied.booked })
+            }
+            _ => None,
+        }
+    }
+
+    /// The balance fell by this much beyond what is explained, and then by `by_itself`.
+    fn beyond(&mut self, replied: &Replied, beyond: Credits, by_itself: Credits) -> Option<Finding> {
+        let (own, check, price) = (beyond.saturating_sub(by_itself), replied.check.clone(), replied.price);
+        if let Some(message) = replied.refused.clone() {
+            let request = replied.request;
+            let is_charged = own > Credits::ZERO;
+            return is_charged.then_some(Finding::ChargedRefusal { request, check, message, charge: own, price });
+        }
+        let amounts = self.beyond.entry(check.clone()).or_default();
+        amounts.push(own);
+        let is_price = match (replied.is_stated_in_full(), by_itself == Credits::ZERO) {
+            (false, true) => true,
+            // Other clients spend too. They do not take the same amount beside each of our requests.
+            (false, false) if amounts.len() < UNCLEAR_MAX => return None,
+            (false, false) => amounts.iter().all(|own| *own > Credits::ZERO),
+            // The reply states its charge, and another client may have spent the rest.
+            (true, true) => {
+                let same = amounts.iter().rev().take_while(|before| **before == own).count();
+                if same < DENIED_MAX {
+                    return None;
+                }
+                true
+            }
+            (true, false) => false,
+        };
+        if is_price {
+            return Some(Finding::Costs { check, cost: replied.booked + own, price });
+        }
+        self.proves(&check);
+        None
+    }
+
+    /// Expects answers that are repeated at no charge, because the ledger of an earlier run was lost.
+    pub fn expecting_repeats(mut self, expected: bool) -> Prices {
+        self.may_repeat = expected;
+        self
+    }
+
+    fn proves(&mut self, check: &str) {
+        self.beyond.remove(check);
+        self.proven.insert(check.to_owned());
+    }
+}
+
+/// How far the balance has fallen between two readings, and how much was booked meanwhile.
+fn between(before: BalanceReading, after: BalanceReading) -> (Credits, Credits) {
+    (before.balance.saturating_sub(after.balance), after.charged_at.saturating_sub(before.charged_at))
+}
+
+#[cfg(test)]
+#[path = "prices_tests.rs"]
+mod tests;

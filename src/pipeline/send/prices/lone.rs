@@ -1,0 +1,63 @@
+//! A request that is sent alone, so that the balances before and after it show what it costs.
+
+use crate::model::{Credits, RequestId, budget::BalanceReading};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A request that is sent alone.
+#[derive(Debug)]
+pub(super) struct Lone {
+    pub(super) since: Instant,
+    pub(super) before: BalanceReading,
+    /// Its reply, if the reply itself does not show what it cost.
+    pub(super) replied: Option<Replied>,
+}
+
+/// The reply to a lone request.
+#[derive(Debug)]
+pub(super) struct Replied {
+    pub(super) request: RequestId,
+    pub(super) check: String,
+    /// The credits that were held for it.
+    pub(super) price: Credits,
+    /// The credits that are booked for it.
+    pub(super) booked: Credits,
+    /// The charge that its reply states.
+    pub(super) stated: Option<Credits>,
+    /// The message of a reply that refuses it and states no charge.
+    pub(super) refused: Option<String>,
+    /// It was accepted as a job, which is charged later.
+    pub(super) is_job: bool,
+    pub(super) took: Duration,
+    /// The balance was read, and does not show its charge yet.
+    pub(super) was_read: bool,
+    /// How far the balance was then below what is explained, and the reading that showed it.
+    pub(super) beyond: Option<(Credits, BalanceReading)>,
+}
+
+impl Replied {
+    /// Whether the balance should show a charge for it: it is an answer, and its reply does not state the charge.
+    pub(super) fn must_show(&self) -> bool {
+        let is_answer = self.refused.is_none() && !self.is_job;
+        is_answer && self.price > Credits::ZERO && !self.is_stated_in_full()
+    }
+
+    pub(super) fn is_stated_in_full(&self) -> bool {
+        self.stated.is_some_and(|stated| stated > Credits::ZERO && stated >= self.price)
+    }
+}
+
+/// What a lone request showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// The check costs this, which is more than its price.
+    Costs { check: String, cost: Credits, price: Credits },
+    /// A refusal that states no charge was charged this much.
+    ChargedRefusal { request: RequestId, check: String, message: String, charge: Credits, price: Credits },
+    /// The balance does not show that it was charged.
+    NotShown { check: String },
+    /// The same, which is expected of an answer that the service repeats for a lost ledger.
+    Repeated { check: String },
+    /// It states no charge, and the balance fell by less than was booked.
+    Cheaper { check: String, fell: Credits, booked: Credits },
+}
