@@ -4,7 +4,8 @@
 use super::{
     publish::{Publisher, background::Publishing},
     send::{
-        RunChannels, SendEnd, SendLoop, context::RunContext, follow::Following, queue::RequestQueue, retry::RetryOrder,
+        RunChannels, SendEnd, context::RunContext, driver::Driver, follow::Following, queue::RequestQueue,
+        retry::RetryOrder,
     },
 };
 use crate::{error::Error, ledger::Ledger, model::Stop};
@@ -41,7 +42,7 @@ impl Sending {
                 Some(stop) => Ok(SendEnd::nothing(Some(stop), channels.signals)),
                 None => {
                     publishing.begin()?;
-                    SendLoop::new(context, queue, following, channels, retry)?
+                    Driver::new(context, queue, following, channels, retry)?
                         .run(|answered| publishing.now_and_then(answered))
                         .await
                 }

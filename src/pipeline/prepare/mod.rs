@@ -25,7 +25,6 @@ use super::{
     run_record,
     send::{
         bucket::bucket,
-        check_pauses::CheckPauses,
         context::{CheckContext, RunContext},
         file_body::FileBodies,
         latencies::SharedLatencies,
@@ -333,7 +332,7 @@ pub fn context(
     let context = RunContext {
         check_names: Arc::new(names),
         latencies: SharedLatencies::default(),
-        check_pauses: CheckPauses::default(),
+        check_pauses: Arc::default(),
         file_bodies,
         ledger: Arc::clone(ledger),
         client,

@@ -53,7 +53,7 @@ pub struct RunContext {
     /// Whether the simulator answers; empty until the first reply.
     pub peer: OnceLock<bool>,
     /// Which checks are limited by the service while others are not.
-    pub check_pauses: CheckPauses,
+    pub check_pauses: Arc<CheckPauses>,
     /// The names of the campaign's checks by their id in the ledger.
     pub check_names: Arc<BTreeMap<i64, String>>,
     /// How long the exchanges of this run took.

@@ -4,7 +4,7 @@
 use super::{
     context::RunContext,
     gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
-    queue::RequestQueue,
+    queue::Supply,
 };
 use crate::{
     error::Error,
@@ -57,14 +57,14 @@ fn paused_checks(sums: &Sums, now_us: i64) -> impl Iterator<Item = (&String, i64
     pauses.filter(|(.., left)| !left.is_zero() && *left <= PAUSE_KEPT_MAX)
 }
 
-/// Resumes the pauses of checks, and leaves out of the queue those that are paused for long. Returns why.
-pub fn resume_pauses(context: &RunContext, sums: &Sums, queue: &mut RequestQueue) -> Vec<Stop> {
+/// Resumes the pauses of checks, and leaves out those that are paused for long. Returns why.
+pub fn resume_pauses(context: &RunContext, sums: &Sums, supply: &mut Supply) -> Vec<Stop> {
     let mut left_out = Vec::new();
     for (check, until_us, left) in paused_checks(sums, context.clock.now_us()) {
         if left <= PUSH_BACK_MAX {
             context.check_pauses.resume(check, left);
         } else {
-            queue.leave_out(check);
+            supply.leave_out(check);
             left_out.push(Stop::CheckPaused { check: check.clone(), until_us: Some(until_us) });
         }
     }

@@ -1,12 +1,11 @@
 //! Limits of single checks beside the rate of the account: the most requests in flight, and the most in an hour. They
 //! say how long a request waits; the send loop keeps the time.
 
-use super::limit::Limit;
+use super::{limit::Limit, moment::Moment};
 use std::{
     collections::{BTreeMap, VecDeque},
     time::Duration,
 };
-use tokio::time::Instant;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 /// How long a request waits for another one of its check to end.
@@ -23,7 +22,7 @@ struct Used {
     limit: Limit,
     in_flight: u32,
     /// Only kept if there is a limit per hour. Times of an earlier run are as old as the ledger says.
-    sent: VecDeque<Instant>,
+    sent: VecDeque<Moment>,
 }
 
 impl Limits {
@@ -35,12 +34,12 @@ impl Limits {
     pub fn new<'a, E>(
         limits: impl IntoIterator<Item = (&'a String, Limit)>,
         sent_before: impl Fn(&str) -> Result<Vec<Duration>, E>,
+        now: Moment,
     ) -> Result<Limits, E> {
-        let now = Instant::now();
         let mut by_check = BTreeMap::new();
         for (name, limit) in limits.into_iter().filter(|(_, limit)| *limit != Limit::default()) {
             let sent = limit.per_hour.map(|_| sent_before(name)).transpose()?.unwrap_or_default();
-            let mut sent: Vec<Instant> = sent.into_iter().filter_map(|ago| now.checked_sub(ago)).collect();
+            let mut sent: Vec<Moment> = sent.into_iter().filter_map(|ago| now.checked_sub(ago)).collect();
             sent.sort_unstable();
             by_check.insert(name.clone(), Used { limit, in_flight: 0, sent: sent.into() });
         }
@@ -48,10 +47,9 @@ impl Limits {
     }
 
     /// How long a request of this check must wait; `None` if it may be sent now.
-    pub fn wait(&mut self, check: &str) -> Option<Duration> {
+    pub fn wait(&mut self, check: &str, now: Moment) -> Option<Duration> {
         let used = self.by_check.get_mut(check)?;
-        let now = Instant::now();
-        while used.sent.front().is_some_and(|at| now.duration_since(*at) >= HOUR) {
+        while used.sent.front().is_some_and(|at| now.since(*at) >= HOUR) {
             used.sent.pop_front();
         }
         if used.limit.in_flight.is_some_and(|most| used.in_flight >= most) {
@@ -60,15 +58,15 @@ impl Limits {
         let most = used.limit.per_hour? as usize;
         let over = used.sent.len().checked_sub(most)?;
         // The request that makes room is the one that leaves the hour when enough others have.
-        used.sent.get(over).map(|at| HOUR.saturating_sub(now.duration_since(*at)))
+        used.sent.get(over).map(|at| HOUR.saturating_sub(now.since(*at)))
     }
 
     /// Counts a request that is sent.
-    pub fn started(&mut self, check: &str) {
+    pub fn started(&mut self, check: &str, now: Moment) {
         if let Some(used) = self.by_check.get_mut(check) {
             used.in_flight += 1;
             if used.limit.per_hour.is_some() {
-                used.sent.push_back(Instant::now());
+                used.sent.push_back(now);
             }
         }
     }
@@ -90,35 +88,37 @@ impl Limits {
 mod tests {
     use super::*;
 
-    fn limits(limit: Limit, sent: Vec<Instant>) -> Limits {
+    fn limits(limit: Limit, sent: Vec<Moment>) -> Limits {
         Limits { by_check: [("c".to_owned(), Used { limit, in_flight: 0, sent: sent.into() })].into() }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn no_more_are_in_flight_than_allowed() {
+    #[test]
+    fn no_more_are_in_flight_than_allowed() {
+        let now = Moment::START;
         let mut limits = limits(Limit { in_flight: Some(2), per_hour: None }, Vec::new());
         for _ in 0..2 {
-            assert_eq!(limits.wait("c"), None);
-            limits.started("c");
+            assert_eq!(limits.wait("c", now), None);
+            limits.started("c", now);
         }
-        assert_eq!(limits.wait("c"), Some(FULL));
-        assert_eq!(limits.wait("other"), None);
+        assert_eq!(limits.wait("c", now), Some(FULL));
+        assert_eq!(limits.wait("other", now), None);
         limits.ended("c");
-        assert_eq!(limits.wait("c"), None);
+        assert_eq!(limits.wait("c", now), None);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn no_more_are_sent_in_any_hour_than_allowed() {
+    #[test]
+    fn no_more_are_sent_in_any_hour_than_allowed() {
         let mut limits = limits(Limit { per_hour: Some(2), in_flight: None }, Vec::new());
-        limits.started("c");
-        tokio::time::advance(Duration::from_secs(600)).await;
-        limits.started("c");
+        let mut now = Moment::START;
+        limits.started("c", now);
+        now = now + Duration::from_secs(600);
+        limits.started("c", now);
         limits.ended("c");
-        assert_eq!(limits.wait("c"), Some(Duration::from_secs(3_000)), "until the first leaves the hour");
-        tokio::time::advance(Duration::from_secs(3_000)).await;
-        assert_eq!(limits.wait("c"), None);
-        limits.started("c");
-        assert_eq!(limits.wait("c"), Some(Duration::from_secs(600)));
+        assert_eq!(limits.wait("c", now), Some(Duration::from_secs(3_000)), "until the first leaves the hour");
+        now = now + Duration::from_secs(3_000);
+        assert_eq!(limits.wait("c", now), None);
+        limits.started("c", now);
+        assert_eq!(limits.wait("c", now), Some(Duration::from_secs(600)));
     }
 
     #[test]
@@ -126,17 +126,17 @@ mod tests {
         let name = "c".to_owned();
         let made = |per_hour| {
             let limit = Limit { per_hour, in_flight: Some(1) };
-            Limits::new([(&name, limit)], |_| Err("unreadable")).map(drop)
+            Limits::new([(&name, limit)], |_| Err("unreadable"), Moment::START).map(drop)
         };
         assert_eq!(made(Some(2)), Err("unreadable"));
         assert_eq!(made(None), Ok(()), "nothing is read for a check without such a limit");
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn what_an_earlier_run_sent_counts() {
-        tokio::time::advance(HOUR).await;
-        let ago = |seconds| Instant::now() - Duration::from_secs(seconds);
+    #[test]
+    fn what_an_earlier_run_sent_counts() {
+        let now = Moment::START;
+        let ago = |seconds| now.checked_sub(Duration::from_secs(seconds)).expect("a moment within a day");
         let mut limits = limits(Limit { per_hour: Some(2), in_flight: None }, vec![ago(3_000), ago(1_000), ago(500)]);
-        assert_eq!(limits.wait("c"), Some(Duration::from_secs(2_600)), "the second of three must leave, too");
+        assert_eq!(limits.wait("c", now), Some(Duration::from_secs(2_600)), "the second of three must leave, too");
     }
 }

@@ -14,7 +14,7 @@ mod lone;
 
 pub use lone::Finding;
 
-use super::{attempt::Attempted, context::Candidate};
+use super::{attempt::Attempted, context::Candidate, moment::Moment};
 use crate::model::{
     Credits, Mode, Stop,
     budget::BalanceReading,
@@ -26,7 +26,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
-use tokio::time::Instant;
 
 /// After this many answers that show no charge, the balance is read.
 const UNSTATED_MAX: u64 = 100;
@@ -66,7 +65,7 @@ pub struct Prices {
     /// A repeated answer states a balance that is too low, and the account was not read since.
     balance_is_doubtful: bool,
     /// The last balance that was read, and when.
-    read: Option<(Credits, Instant)>,
+    read: Option<(Credits, Moment)>,
     /// The number of answers since the balance was read, and the number of those that show no charge.
     answers_since_reading: u64,
     unstated: u64,
@@ -77,7 +76,7 @@ pub struct Prices {
     /// By check, the amounts beyond what is explained, of lone requests in a row.
     beyond: BTreeMap<String, Vec<Credits>>,
     /// Since when and how often a fall made requests go alone again. `answers` counts the answers since then.
-    alone_again: Option<(Instant, u32)>,
+    alone_again: Option<(Moment, u32)>,
     answers: u64,
     /// How much more the balance fell than our own requests explain.
     unexplained: Credits,
@@ -86,7 +85,7 @@ pub struct Prices {
 impl Prices {
     /// The start of a run. `doubted` if the balance fell without an explanation in an earlier run: then a charge that a
     /// reply states is not enough.
-    pub fn new(mode: Mode, doubted: bool) -> Prices {
+    pub fn new(mode: Mode, doubted: bool, now: Moment) -> Prices {
         Prices {
             watched: mode == Mode::Production,
             proven: BTreeSet::new(),
@@ -101,7 +100,7 @@ impl Prices {
             not_shown: BTreeSet::new(),
             denied: None,
             beyond: BTreeMap::new(),
-            alone_again: doubted.then(|| (Instant::now(), 0)),
+            alone_again: doubted.then_some((now, 0)),
             answers: 0,
             unexplained: Credits::ZERO,
         }
@@ -132,8 +131,8 @@ impl Prices {
     }
 
     /// Whether the balance should be read now, beside the requests in flight.
-    pub fn is_due(&self) -> bool {
-        let is_long_ago = self.read.is_none_or(|(_, at)| at.elapsed() >= READ_AFTER);
+    pub fn is_due(&self, now: Moment) -> bool {
+        let is_long_ago = self.read.is_none_or(|(_, at)| now.since(at) >= READ_AFTER);
         let is_hidden = self.unstated >= UNSTATED_MAX && !planted(Bug::UnstatedNeverRead);
         self.watched && (is_hidden || is_long_ago && self.answers_since_reading >= READ_ANSWERS)
     }
@@ -153,9 +152,9 @@ impl Prices {
     }
 
     /// Records that a request is sent, after this reading of the balance.
-    pub fn started(&mut self, one: &Candidate, reading: Option<BalanceReading>) {
+    pub fn started(&mut self, one: &Candidate, reading: Option<BalanceReading>, now: Moment) {
         if let Some(before) = reading.filter(|_| self.is_unproven(one) && self.reading_is_fresh) {
-            self.lone = Some(Lone { since: Instant::now(), before, replied: None });
+            self.lone = Some(Lone { since: now, before, replied: None });
         }
         self.reading_is_fresh = false;
     }
@@ -166,7 +165,7 @@ impl Prices {
     }
 
     /// Records an attempt. Returns what its reply shows about its price, if that is worth saying.
-    pub fn observe(&mut self, one: &Candidate, attempted: &Attempted) -> Option<Finding> {
+    pub fn observe(&mut self, one: &Candidate, attempted: &Attempted, now: Moment) -> Option<Finding> {
         let lone = self.lone.take();
         let Attempted { settled, outcome, stated, remaining, .. } = attempted;
         self.balance_is_doubtful |= settled.doubtful_balance;
@@ -201,7 +200,7 @@ impl Prices {
             return None;
         }
         let lone = lone?;
-        replied.took = lone.since.elapsed();
+        replied.took = now.since(lone.since);
         let by_reply = remaining.filter(|_| is_answer && !is_job).map(|left| lone.before.balance.saturating_sub(left));
         let fits = |fell: &Credits| *fell <= settled.price && (*fell > Credits::ZERO || settled.price == Credits::ZERO);
         if let Some(fell) = by_reply.filter(fits) {
@@ -218,7 +217,7 @@ impl Prices {
     }
 
     /// Records a fall of the balance that nothing explains: a price may have risen.
-    pub fn fell(&mut self, by: Credits) {
+    pub fn fell(&mut self, by: Credits, now: Moment) {
         if by == Credits::ZERO || !self.watched {
             return;
         }
@@ -227,8 +226,8 @@ impl Prices {
         if planted(Bug::PriceProvenForGood) {
             return;
         }
-        let lately = |(at, _): &(Instant, u32)| at.elapsed() < ALONE_AGAIN_IN && self.answers < ALONE_AGAIN_ANSWERS;
-        let (since, times) = self.alone_again.filter(lately).unwrap_or((Instant::now(), 0));
+        let lately = |(at, _): &(Moment, u32)| now.since(*at) < ALONE_AGAIN_IN && self.answers < ALONE_AGAIN_ANSWERS;
+        let (since, times) = self.alone_again.filter(lately).unwrap_or((now, 0));
         if times == 0 {
             self.answers = 0;
         }
@@ -249,15 +248,15 @@ impl Prices {
 
     /// Records that the balance was read, or could not be, and how far it is below what is explained. `alone` if no
     /// request was in flight.
-    pub fn read(&mut self, balance: Option<Credits>, unexplained_fall: Credits, alone: bool) {
+    pub fn read(&mut self, balance: Option<Credits>, unexplained_fall: Credits, alone: bool, now: Moment) {
         self.reading_is_fresh = alone;
         self.balance_is_doubtful = false;
-        self.read = balance.or(self.read.map(|(before, _)| before)).map(|balance| (balance, Instant::now()));
+        self.read = balance.or(self.read.map(|(before, _)| before)).map(|balance| (balance, now));
         (self.answers_since_reading, self.unstated) = (0, 0);
         if unexplained_fall > Credits::ZERO && !self.not_shown.is_empty() {
             self.denied = Some(unexplained_fall);
         }
-        self.fell(unexplained_fall);
+        self.fell(unexplained_fall, now);
     }
 
     /// The stop if the balance fell although it did not show the charge of a lone request: another one would not show

@@ -43,7 +43,7 @@ struct Run {
 
 impl Run {
     fn new() -> Run {
-        Run { prices: Prices::new(Mode::Production, false), account: Account::default() }
+        Run { prices: Prices::new(Mode::Production, false, Moment::START), account: Account::default() }
     }
 
     /// A run whose first request gets this reply, after a balance of 1,000.
@@ -57,13 +57,13 @@ impl Run {
     #[track_caller]
     fn goes_alone(&mut self, before: u64, attempted: &Attempted) -> Option<Finding> {
         assert!(self.wants_alone(), "it goes alone");
-        self.prices.read(Some(Credits(before)), Credits::ZERO, true);
+        self.prices.read(Some(Credits(before)), Credits::ZERO, true, Moment::START);
         self.account.reading = Some(self.account.reading(Credits(before), 0));
         assert!(!self.prices.needs_reading_before(&one()));
-        self.prices.started(&one(), self.account.reading);
+        self.prices.started(&one(), self.account.reading, Moment::START);
         assert!(self.wants_alone(), "nothing else is sent meanwhile");
         self.account.charged = self.account.charged + attempted.settled.charged;
-        self.prices.observe(&one(), attempted)
+        self.prices.observe(&one(), attempted, Moment::START)
     }
 
     fn wants_alone(&self) -> bool {
@@ -89,8 +89,8 @@ impl Run {
 
     fn answers(&mut self, count: u64, attempted: &Attempted) {
         for _ in 0..count {
-            self.prices.started(&one(), self.account.reading);
-            self.prices.observe(&one(), attempted);
+            self.prices.started(&one(), self.account.reading, Moment::START);
+            self.prices.observe(&one(), attempted, Moment::START);
         }
     }
 }
@@ -107,11 +107,11 @@ fn not_shown() -> Option<Finding> {
 fn a_charge_that_is_stated_in_full_is_enough_until_the_balance_falls_unexplained() {
     let mut run = Run::after_first(&answered(Some(5), None));
     assert!(!run.prices.needs_reading() && !run.wants_alone());
-    run.prices.fell(Credits(45));
+    run.prices.fell(Credits(45), Moment::START);
     run.goes_alone(900, &answered(Some(5), None));
     assert_eq!(run.reads([895]), None);
     assert!(!run.wants_alone(), "the balance agrees");
-    run.prices.fell(Credits(45));
+    run.prices.fell(Credits(45), Moment::START);
     run.goes_alone(900, &answered(Some(5), None));
     assert_eq!(run.reads([880, 870]), None);
     assert!(!run.wants_alone(), "another client spends, and the reply states its charge");
@@ -119,8 +119,8 @@ fn a_charge_that_is_stated_in_full_is_enough_until_the_balance_falls_unexplained
 
 #[test]
 fn before_the_first_request_a_fall_means_that_a_stated_charge_is_not_enough() {
-    for mut run in [Run::new(), Run { prices: Prices::new(Mode::Production, true), ..Run::new() }] {
-        run.prices.fell(Credits(45));
+    for mut run in [Run::new(), Run { prices: Prices::new(Mode::Production, true, Moment::START), ..Run::new() }] {
+        run.prices.fell(Credits(45), Moment::START);
         run.goes_alone(1_000, &answered(Some(5), None));
         assert_eq!(run.reads([950, 950]), None, "the reply says 5, and another client may have spent the rest");
         assert!(run.wants_alone());
@@ -130,7 +130,7 @@ fn before_the_first_request_a_fall_means_that_a_stated_charge_is_not_enough() {
 #[test]
 fn a_stated_charge_that_the_balance_denies_five_times_equally_is_not_the_price() {
     let mut run = Run::new();
-    run.prices.fell(Credits(1));
+    run.prices.fell(Credits(1), Moment::START);
     for fell in [7, 8, 7, 7, 7, 7] {
         run.goes_alone(1_000, &answered(Some(5), None));
         assert_eq!(run.reads([1_000 - fell, 1_000 - fell]), None, "another client may spend");
@@ -150,7 +150,7 @@ fn a_stated_charge_below_the_price_is_believed_once_the_balance_agrees() {
         let mut run = Run::after_first(&answered(Some(1), stated_balance));
         assert_eq!(balances.and_then(|balances| run.reads(balances)), None);
         assert_eq!(run.prices.lower(CHECK), Some(Credits(1)));
-        run.prices.fell(Credits(1));
+        run.prices.fell(Credits(1), Moment::START);
         assert_eq!(run.prices.lower(CHECK), None, "it may have changed");
     }
 }
@@ -186,13 +186,13 @@ fn a_balance_that_does_not_fall_shows_nothing_and_holds_nothing_up() {
         let mut run = Run::after_first(&attempted);
         assert_eq!(run.reads([1_000, 1_000]), not_shown(), "after a wait");
         assert!(!run.wants_alone(), "the run continues at the price");
-        run.prices.read(Some(Credits(1_000)), Credits::ZERO, true);
+        run.prices.read(Some(Credits(1_000)), Credits::ZERO, true, Moment::START);
         run.answers(UNSTATED_MAX - 1, &answered(None, Some(1_000)));
-        assert!(!run.prices.is_due());
+        assert!(!run.prices.is_due(Moment::START));
         run.answers(1, &answered(None, Some(1_000)));
-        assert!(run.prices.is_due() && run.prices.has_unread());
-        run.prices.read(Some(Credits(1_000)), Credits::ZERO, false);
-        assert!(!run.prices.is_due() && !run.prices.has_unread() && run.prices.denied().is_none());
+        assert!(run.prices.is_due(Moment::START) && run.prices.has_unread());
+        run.prices.read(Some(Credits(1_000)), Credits::ZERO, false, Moment::START);
+        assert!(!run.prices.is_due(Moment::START) && !run.prices.has_unread() && run.prices.denied().is_none());
     }
     let free = |mut attempted: Attempted| {
         attempted.settled.price = Credits::ZERO;
@@ -214,15 +214,15 @@ fn a_charge_that_shows_seconds_later_is_waited_for() {
 fn where_the_balance_shows_no_charge_in_time_the_next_unexplained_fall_ends_the_run() {
     let mut run = Run::after_first(&answered(None, None));
     assert_eq!(run.reads([1_000, 1_000]), not_shown());
-    run.prices.fell(Credits(9));
+    run.prices.fell(Credits(9), Moment::START);
     assert_eq!(run.prices.denied(), None, "only a reply states the fall, and its balance may be of another time");
     run.goes_alone(1_000, &answered(None, None));
     assert_eq!(run.reads([1_000]), None, "it is not waited for again, nor said again");
-    run.prices.read(Some(Credits(900)), Credits(45), false);
+    run.prices.read(Some(Credits(900)), Credits(45), false, Moment::START);
     assert_eq!(run.prices.denied(), Some(Stop::BalanceFell { credits: Credits(45) }));
     let mut run = Run::after_first(&answered(None, None));
     assert_eq!(run.reads([995]), None);
-    run.prices.read(Some(Credits(900)), Credits(45), false);
+    run.prices.read(Some(Credits(900)), Credits(45), false, Moment::START);
     assert_eq!(run.prices.denied(), None, "the balance shows charges at once, so a lone request decides");
     assert!(run.wants_alone());
 }
@@ -261,7 +261,7 @@ fn requests_in_doubt_and_jobs_explain_a_fall_by_what_is_held_and_booked_for_them
         run.account.charged = run.account.charged + Credits(20);
         assert_eq!(run.reads([975]), None, "{own}");
         assert!(!run.wants_alone(), "{own}");
-        run.prices.fell(Credits(1));
+        run.prices.fell(Credits(1), Moment::START);
         run.goes_alone(900, &attempted);
         let finding = run.reads([880, 880]);
         assert_eq!(finding, costs(20 - 5 + own), "they explain no later fall");
@@ -275,9 +275,9 @@ fn a_job_shows_its_charge_later_and_its_reply_states_none() {
     let mut run = Run::after_first(&job);
     assert_eq!(run.reads([1_000]), None);
     assert!(!run.wants_alone());
-    run.prices.read(Some(Credits(1_000)), Credits::ZERO, false);
+    run.prices.read(Some(Credits(1_000)), Credits::ZERO, false, Moment::START);
     run.answers(UNSTATED_MAX, &job);
-    assert!(run.prices.is_due());
+    assert!(run.prices.is_due(Moment::START));
 }
 
 #[test]
@@ -289,38 +289,38 @@ fn after_a_lost_ledger_a_balance_that_does_not_fall_is_not_waited_for_and_a_fall
         assert_eq!(run.reads([1_000]), Some(Finding::Repeated { check: CHECK.to_owned() }));
         assert!(!run.wants_alone(), "the run continues at the price");
         // New rows begin, and the service charges more than the price.
-        run.prices.read(Some(Credits(979)), Credits(16), false);
+        run.prices.read(Some(Credits(979)), Credits(16), false, Moment::START);
         assert_eq!(run.prices.denied(), None);
         run.goes_alone(979, &answered(None, None));
         assert_eq!(run.reads([972, 972]), costs(7));
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn after_an_unexplained_fall_each_check_goes_alone_again_but_not_all_the_time() {
+#[test]
+fn after_an_unexplained_fall_each_check_goes_alone_again_but_not_all_the_time() {
     let mut run = Run::after_first(&answered(None, Some(995)));
     for times in 1..=ALONE_AGAIN_MAX {
-        run.prices.fell(Credits(3));
+        run.prices.fell(Credits(3), Moment::START);
         assert_eq!(run.prices.unexplained(), Credits(3 * u64::from(times)));
         run.goes_alone(990, &answered(None, Some(985)));
     }
-    run.prices.fell(Credits(3));
+    run.prices.fell(Credits(3), Moment::START);
     assert!(!run.wants_alone(), "another client is spending: not again at once");
     run.answers(ALONE_AGAIN_ANSWERS, &answered(None, Some(900)));
-    run.prices.fell(Credits(3));
+    run.prices.fell(Credits(3), Moment::START);
     assert!(run.wants_alone());
 }
 
-#[tokio::test(start_paused = true)]
-async fn after_100_answers_and_five_minutes_the_balance_is_read_whatever_replies_state() {
+#[test]
+fn after_100_answers_and_five_minutes_the_balance_is_read_whatever_replies_state() {
     let mut run = Run::after_first(&answered(Some(5), None));
-    run.prices.read(Some(Credits(1_000)), Credits::ZERO, true);
+    run.prices.read(Some(Credits(1_000)), Credits::ZERO, true, Moment::START);
     run.answers(READ_ANSWERS, &answered(Some(5), Some(900)));
-    assert!(!run.prices.is_due() && !run.prices.needs_reading(), "five minutes are not over");
-    tokio::time::advance(READ_AFTER).await;
-    assert!(run.prices.is_due());
-    run.prices.read(Some(Credits(500)), Credits::ZERO, false);
-    assert!(!run.prices.is_due());
+    assert!(!run.prices.is_due(Moment::START) && !run.prices.needs_reading(), "five minutes are not over");
+    let later = Moment::START + READ_AFTER;
+    assert!(run.prices.is_due(later));
+    run.prices.read(Some(Credits(500)), Credits::ZERO, false, later);
+    assert!(!run.prices.is_due(later));
 }
 
 #[test]
@@ -342,9 +342,9 @@ fn a_lone_refusal_after_which_the_balance_is_lower_was_charged() {
 
 #[test]
 fn a_fall_that_was_booked_as_a_charge_is_no_longer_unexplained() {
-    let mut prices = Prices::new(Mode::Production, false);
-    prices.fell(Credits(9));
-    prices.read(Some(Credits(100)), Credits::ZERO, true);
+    let mut prices = Prices::new(Mode::Production, false, Moment::START);
+    prices.fell(Credits(9), Moment::START);
+    prices.read(Some(Credits(100)), Credits::ZERO, true, Moment::START);
     prices.explained(Credits(5));
     assert_eq!(prices.unexplained(), Credits(4));
     assert!(prices.needs_reading_before(&one()), "the last reading was before it was booked");
@@ -356,20 +356,20 @@ fn a_fall_that_was_booked_as_a_charge_is_no_longer_unexplained() {
 fn a_repeated_answer_with_a_balance_that_is_too_low_asks_for_a_reading_before_anything_leaves() {
     let mut run = Run::after_first(&answered(Some(5), Some(995)));
     let mut repeated = answered(Some(5), Some(100));
-    run.prices.observe(&one(), &repeated);
+    run.prices.observe(&one(), &repeated, Moment::START);
     assert!(!run.prices.needs_reading());
     repeated.settled.doubtful_balance = true;
-    run.prices.observe(&one(), &repeated);
+    run.prices.observe(&one(), &repeated, Moment::START);
     assert!(run.prices.needs_reading());
-    run.prices.read(Some(Credits(995)), Credits::ZERO, true);
+    run.prices.read(Some(Credits(995)), Credits::ZERO, true, Moment::START);
     assert!(!run.prices.needs_reading());
 }
 
 #[test]
 fn in_sandbox_nothing_goes_alone_and_no_balance_is_read() {
-    let mut prices = Prices::new(Mode::Sandbox, false);
-    prices.fell(Credits(9));
+    let mut prices = Prices::new(Mode::Sandbox, false, Moment::START);
+    prices.fell(Credits(9), Moment::START);
     assert!(!prices.wants_alone(&one()) && !prices.needs_reading_before(&one()));
-    prices.observe(&one(), &answered(None, None));
+    prices.observe(&one(), &answered(None, None), Moment::START);
     assert!(!prices.has_unread() && prices.unexplained() == Credits::ZERO);
 }

@@ -1,6 +1,6 @@
 //! What a run shows of itself: how far it is, and what it waits for.
 
-use super::{Draining, Progress, SendLoop, Signal, Wait};
+use super::{Draining, Progress, Signal, Wait, driver::Driver};
 use crate::{
     client::EXCHANGE_MAX,
     model::{Stop, state::State},
@@ -9,7 +9,7 @@ use crate::{
 use std::sync::Arc;
 use tokio::time::Instant;
 
-impl SendLoop {
+impl Driver {
     /// Tells the observers how far the run is.
     pub fn report(&mut self) {
         let sums = self.context.ledger.sums();
@@ -17,7 +17,7 @@ impl SendLoop {
         let progress = Progress {
             checks: Arc::clone(&self.context.check_names),
             in_flight: self.attempts_under_way.len(),
-            answered: self.answered,
+            answered: self.engine.answers(),
             intake: *self.channels.intake.borrow(),
             rate: self.meter.note(Instant::now(), ended),
             per_minute: self.context.campaign.service.pace().per_minute,
@@ -34,7 +34,7 @@ impl SendLoop {
 
     /// What the run waits for before it sends again, if it waits.
     fn wait(&self) -> Option<Wait> {
-        if !self.stops.is_empty() {
+        if !self.engine.stops().is_empty() {
             return None;
         }
         if let Some(until) = self.rests_until {
@@ -44,24 +44,24 @@ impl SendLoop {
         if let Some(pause) = self.context.throttle.pause() {
             return Some(Wait { until_us: self.time_us(pause.until), reason: pause.reason });
         }
-        if !self.is_idle() || self.schedule.next().is_some() {
+        if !self.is_idle() || self.engine.schedule().next().is_some() {
             return None;
         }
-        if let Some(due) = self.schedule.next_due() {
-            let requests = counted(self.schedule.postponed_count() as u64, "request is", "requests are");
+        if let Some(due) = self.next_due() {
+            let requests = counted(self.engine.schedule().postponed_count() as u64, "request is", "requests are");
             return Some(Wait { until_us: self.time_us(due), reason: format!("{requests} sent again") });
         }
         let jobs = self.context.ledger.sums().in_state(State::Submitted);
-        let look = self.following.next_look().filter(|_| jobs > 0 && self.is_sent())?;
+        let look = self.following.next_look().filter(|_| jobs > 0 && self.engine.is_sent())?;
         let reason = format!("{} at the service", counted(jobs, "job is", "jobs are"));
         Some(Wait { until_us: self.time_us(look), reason })
     }
 
     fn draining(&self) -> Option<Draining> {
-        if self.stops.is_empty() || self.attempts_under_way.is_empty() {
+        if self.engine.stops().is_empty() || self.attempts_under_way.is_empty() {
             return None;
         }
-        let signal = self.stops.iter().find_map(|stop| match stop {
+        let signal = self.engine.stops().iter().find_map(|stop| match stop {
             Stop::Interrupted => Some(Signal::Interrupt),
             Stop::Terminated => Some(Signal::Terminate),
             _ => None,

@@ -14,7 +14,7 @@ use crate::{
     pipeline::intake::IntakeProgress,
 };
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
 
@@ -63,7 +63,58 @@ fn parts(reading: &Reading, last: u64) -> Result<Vec<Part>, Error> {
     Ok(parts)
 }
 
-/// Reads the ledger for the send loop.
+/// Requests that were read from the ledger.
+#[derive(Default)]
+pub struct Page {
+    /// Requests that were never sent.
+    pub new: Vec<Candidate>,
+    /// Requests that an earlier run sent.
+    pub again: Vec<Candidate>,
+    /// Nothing is left to read, and nothing more will come.
+    pub is_dry: bool,
+    /// A kind of request that was sent before, and that may be served now, was not read to its end.
+    pub has_sent_before: bool,
+}
+
+/// Which requests of the ledger are wanted, and what is known about the rest.
+#[derive(Default)]
+pub struct Supply {
+    /// Serve nothing else before one of the requests in doubt is answered.
+    pub doubts_first: bool,
+    /// Checks that are not sent any more in this run.
+    left_out: BTreeSet<String>,
+    is_dry: bool,
+    has_sent_before: bool,
+}
+
+impl Supply {
+    /// The requests of a run. With `doubts_first`, those in doubt alone, until one of them is answered.
+    pub fn new(doubts_first: bool, has_sent_before: bool) -> Supply {
+        Supply { doubts_first, has_sent_before, ..Supply::default() }
+    }
+
+    /// Records what is known after a page was read.
+    pub fn took(&mut self, page: &Page) {
+        (self.is_dry, self.has_sent_before) = (page.is_dry, page.has_sent_before);
+    }
+
+    /// Whether nothing is left to serve and nothing more will come.
+    pub fn is_dry(&self) -> bool {
+        self.is_dry || self.doubts_first && !self.has_sent_before
+    }
+
+    /// Stops serving the requests of a check.
+    pub fn leave_out(&mut self, check: &str) {
+        self.left_out.insert(check.to_owned());
+    }
+
+    /// Whether the requests of this check are no longer served.
+    pub fn leaves_out(&self, check: &str) -> bool {
+        self.left_out.contains(check)
+    }
+}
+
+/// Reads the requests of a run from the ledger.
 pub struct RequestQueue {
     reading: Reading,
     /// The requests that were sent before this run, without the parts that were read to their end. What this run sends
@@ -76,10 +127,6 @@ pub struct RequestQueue {
     wait_for_rows: bool,
     /// Do not serve requests that are proven uncharged.
     only_doubts: bool,
-    /// Serve nothing else before one of the requests in doubt is answered.
-    doubts_first: bool,
-    /// Checks that are not sent any more in this run.
-    left_out: BTreeSet<String>,
 }
 
 impl RequestQueue {
@@ -96,8 +143,6 @@ impl RequestQueue {
             dry: false,
             wait_for_rows,
             only_doubts: false,
-            doubts_first: false,
-            left_out: BTreeSet::new(),
         })
     }
 
@@ -111,67 +156,61 @@ impl RequestQueue {
         Ok(self.reading.sent_in_last_hour(check, now_us)?)
     }
 
-    /// Serves requests in doubt alone, until one of them is answered. A queue that serves nothing else has no use for it.
-    pub fn put_doubts_first(&mut self) {
-        self.doubts_first = !self.only_doubts;
+    /// What is known at the start of a run. With `doubts_first`, requests in doubt are served alone, until one of them is
+    /// answered. A queue that serves nothing else has no use for it.
+    pub fn supply(&self, doubts_first: bool) -> Supply {
+        let doubts_first = doubts_first && !self.only_doubts;
+        Supply::new(doubts_first, self.has_sent_before(doubts_first))
     }
 
-    /// Records that a request was answered.
-    pub fn answered(&mut self) {
-        self.doubts_first = false;
-    }
-
-    /// Whether requests wait because none in doubt was answered.
-    pub fn waits_for_doubts(&self) -> bool {
-        self.doubts_first
-    }
-
-    /// Whether nothing is left to serve and nothing more will come.
-    pub fn is_dry(&self) -> bool {
-        self.dry || self.doubts_first && !self.has_sent_before()
-    }
-
-    /// Stops serving the requests of a check.
-    pub fn leave_out(&mut self, check: &str) {
-        self.left_out.insert(check.to_owned());
-    }
-
-    /// Whether the requests of this check are no longer served.
-    pub fn leaves_out(&self, check: &str) -> bool {
-        self.left_out.contains(check)
-    }
-
-    /// Fills `new` and `again` up to `wanted`. `intake` must be from before this call: a split that is ingested in
-    /// between is found by the next call.
+    /// Reads requests until `wanted` of each kind wait; `have` of each do already. `intake` must be from before this call: a
+    /// split that is ingested in between is found by the next call.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
     pub fn fill(
         &mut self,
-        new: &mut VecDeque<Candidate>,
-        again: &mut VecDeque<Candidate>,
+        (supply, have): (&Supply, (usize, usize)),
+        wanted: usize,
+        intake: IntakeProgress,
+        checks: &BTreeMap<String, CheckContext>,
+    ) -> Result<Page, Error> {
+        let mut page = Page::default();
+        if intake.done || !self.wait_for_rows {
+            self.read(&mut page, (supply, have), wanted, intake, checks)?;
+        }
+        (page.is_dry, page.has_sent_before) = (self.dry, self.has_sent_before(supply.doubts_first));
+        Ok(page)
+    }
+
+    fn read(
+        &mut self,
+        page: &mut Page,
+        (supply, (have_new, have_again)): (&Supply, (usize, usize)),
         wanted: usize,
         intake: IntakeProgress,
         checks: &BTreeMap<String, CheckContext>,
     ) -> Result<(), Error> {
-        if self.wait_for_rows && !intake.done {
-            return Ok(());
-        }
-        while new.len() < wanted && !self.only_doubts && !self.doubts_first {
-            let page = self.reading.new_requests(self.after_new, wanted)?;
-            let Some((last, _)) = page.last() else { break };
+        let doubts_first = supply.doubts_first;
+        while have_new + page.new.len() < wanted && !self.only_doubts && !doubts_first {
+            let read = self.reading.new_requests(self.after_new, wanted)?;
+            let Some((last, _)) = read.last() else { break };
             self.after_new = *last;
-            new.extend(self.take(page, checks).map(|(request, name)| Candidate::new(request, name)));
+            page.new.extend(served(read, supply, checks).map(|(request, name)| Candidate::new(request, name)));
         }
-        let is_last = new.is_empty() && (intake.done || self.only_doubts);
-        if new.is_empty() && !is_last && !self.doubts_first && self.has_overdue() {
+        let has_none = have_new + page.new.len() == 0;
+        let is_last = has_none && (intake.done || self.only_doubts);
+        if has_none && !is_last && !doubts_first && self.has_overdue() {
             return Ok(());
         }
-        self.fill_again(again, wanted, checks, is_last || self.doubts_first)?;
-        self.dry = is_last && !self.doubts_first && !self.has_sent_before();
+        page.again = self.again((supply, have_again), wanted, checks, is_last || doubts_first)?;
+        self.dry = is_last && !doubts_first && !self.has_sent_before(doubts_first);
         Ok(())
     }
 
     /// Whether a kind of request that may be served now was not read to its end.
-    fn has_sent_before(&self) -> bool {
-        self.sent_before.iter().any(|part| self.may_serve(&part.sent))
+    fn has_sent_before(&self, doubts_first: bool) -> bool {
+        self.sent_before.iter().any(|part| self.may_serve(&part.sent, doubts_first))
     }
 
     /// Whether a refused request comes before all others that were sent before. It does so only where no new request is
@@ -180,20 +219,23 @@ impl RequestQueue {
         self.sent_before.first().is_some_and(|part| part.sent.is_refused)
     }
 
-    fn may_serve(&self, sent: &SentBefore) -> bool {
-        sent.state != State::Planned || !(self.only_doubts || self.doubts_first)
+    fn may_serve(&self, sent: &SentBefore, doubts_first: bool) -> bool {
+        sent.state != State::Planned || !(self.only_doubts || doubts_first)
     }
 
-    /// Fills `again` up to `wanted`, also with refused requests if `with_refused`.
-    fn fill_again(
+    /// Reads requests that were sent before until `wanted` of them wait, also refused ones if `with_refused`.
+    fn again(
         &mut self,
-        again: &mut VecDeque<Candidate>,
+        (supply, have): (&Supply, usize),
         wanted: usize,
         checks: &BTreeMap<String, CheckContext>,
         with_refused: bool,
-    ) -> Result<(), Error> {
-        let is_next = |queue: &Self, sent: &SentBefore| queue.may_serve(sent) && (with_refused || !sent.is_refused);
-        while again.len() < wanted
+    ) -> Result<Vec<Candidate>, Error> {
+        let is_next = |queue: &Self, sent: &SentBefore| {
+            queue.may_serve(sent, supply.doubts_first) && (with_refused || !sent.is_refused)
+        };
+        let mut again = Vec::new();
+        while have + again.len() < wanted
             && let Some(at) = self.sent_before.iter().position(|part| is_next(self, &part.sent))
             && let Some(Part { sent, after, until }) = self.sent_before.get(at).copied()
         {
@@ -204,18 +246,18 @@ impl RequestQueue {
             }
             let is_doubt = sent.state != State::Planned;
             let page = page.into_iter().map(|(_, request, name)| (request, name)).collect();
-            again.extend(self.take(page, checks).map(|(request, name)| Candidate::again(request, name, is_doubt)));
+            again.extend(served(page, supply, checks).map(|(request, name)| Candidate::again(request, name, is_doubt)));
         }
-        Ok(())
+        Ok(again)
     }
+}
 
-    /// The requests of a page that are served. Requests of a check that is left out, or no longer in the campaign file,
-    /// stay pending.
-    fn take(
-        &self,
-        page: Vec<(RequestId, String)>,
-        checks: &BTreeMap<String, CheckContext>,
-    ) -> impl Iterator<Item = (RequestId, String)> {
-        page.into_iter().filter(|(_, name)| checks.contains_key(name) && !self.left_out.contains(name))
-    }
+/// The requests of a page that are served. Requests of a check that is left out, or no longer in the campaign file, stay
+/// pending.
+fn served(
+    page: Vec<(RequestId, String)>,
+    supply: &Supply,
+    checks: &BTreeMap<String, CheckContext>,
+) -> impl Iterator<Item = (RequestId, String)> {
+    page.into_iter().filter(|(_, name)| checks.contains_key(name) && !supply.leaves_out(name))
 }

@@ -1,12 +1,11 @@
 //! Decides which request is sent next: a new one, one of an earlier run, or one that is due again.
 
-use super::context::Candidate;
+use super::{context::Candidate, moment::Moment};
 use crate::model::{
     RequestId,
     planted::{Bug, planted},
 };
 use std::collections::{BTreeMap, VecDeque};
-use tokio::time::Instant;
 
 /// While both wait, a repeat gets its turn after this many new requests: rows that the service fails for ever must not take
 /// the time of the others.
@@ -23,7 +22,7 @@ pub struct Schedule {
     /// Requests that this run sent before and that are due again, in the order in which they became due.
     due: VecDeque<Candidate>,
     /// Requests that are postponed until a moment.
-    postponed: BTreeMap<(Instant, RequestId), Candidate>,
+    postponed: BTreeMap<(Moment, RequestId), Candidate>,
     /// The number of repeats in flight.
     repeats: usize,
     /// The maximum number of repeats in flight while new requests wait.
@@ -100,12 +99,12 @@ impl Schedule {
     }
 
     /// Postpones a request that was sent until a moment.
-    pub fn postpone(&mut self, until: Instant, one: Candidate) {
+    pub fn postpone(&mut self, until: Moment, one: Candidate) {
         self.postponed.insert((until, one.request), Candidate { is_repeat: true, ..one });
     }
 
     /// Postpones a request that was taken but not sent. Its kind gets its turn again.
-    pub fn hold_back(&mut self, until: Instant, one: Candidate) {
+    pub fn hold_back(&mut self, until: Moment, one: Candidate) {
         self.lead -= one.turn;
         self.postponed.insert((until, one.request), one);
     }
@@ -121,12 +120,12 @@ impl Schedule {
     }
 
     /// When the next postponed request is due.
-    pub fn next_due(&self) -> Option<Instant> {
+    pub fn next_due(&self) -> Option<Moment> {
         self.postponed.keys().next().map(|(due, _)| *due)
     }
 
     /// Moves postponed requests that are due now behind the others of their kind.
-    pub fn wake(&mut self, now: Instant) {
+    pub fn wake(&mut self, now: Moment) {
         while let Some(first) = self.postponed.first_entry().filter(|first| first.key().0 <= now) {
             let one = first.remove();
             if one.is_repeat { self.due.push_back(one) } else { self.new.push_back(one) }
@@ -219,9 +218,9 @@ mod tests {
         assert_eq!(leaving(&mut schedule), [22, 21, 11, 12]);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn postponed_requests_are_due_at_their_time_and_after_those_due_before() {
-        let (mut schedule, now) = (Schedule::new(8), Instant::now());
+    #[test]
+    fn postponed_requests_are_due_at_their_time_and_after_those_due_before() {
+        let (mut schedule, now) = (Schedule::new(8), Moment::START);
         let second = Duration::from_secs(1);
         schedule.postpone(now + second * 2, new(2));
         schedule.postpone(now + second, new(1));

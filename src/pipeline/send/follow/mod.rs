@@ -2,7 +2,6 @@
 //! be sent, at most a quarter of the rate goes to polls.
 
 pub mod deliveries;
-pub mod ended;
 pub mod poll;
 pub mod turns;
 
@@ -67,7 +66,6 @@ pub struct Following {
     is_exhausted: bool,
     /// When to look for due jobs again.
     look_at: Instant,
-    pub history: ended::PollHistory,
 }
 
 impl Following {
@@ -87,7 +85,6 @@ impl Following {
             sent_us: None,
             is_exhausted: false,
             look_at: Instant::now(),
-            history: ended::PollHistory::default(),
         })
     }
 

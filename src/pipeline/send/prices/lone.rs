@@ -1,13 +1,15 @@
 //! A request that is sent alone, so that the balances before and after it show what it costs.
 
-use crate::model::{Credits, RequestId, budget::BalanceReading};
+use crate::{
+    model::{Credits, RequestId, budget::BalanceReading},
+    pipeline::send::moment::Moment,
+};
 use std::time::Duration;
-use tokio::time::Instant;
 
 /// A request that is sent alone.
 #[derive(Debug)]
 pub(super) struct Lone {
-    pub(super) since: Instant,
+    pub(super) since: Moment,
     pub(super) before: BalanceReading,
     /// Its reply, if the reply itself does not show what it cost.
     pub(super) replied: Option<Replied>,

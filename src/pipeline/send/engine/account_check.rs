@@ -1,20 +1,21 @@
 //! Finds the cause of a refusal: the account, the configuration or one row. The account balance decides it, and whether
 //! the check is answered. If one row is the cause, only that row fails.
 
-use super::{SendLoop, attempt::Attempted, context::Candidate, next_step::tried};
+use super::Engine;
 use crate::{
-    error::Error,
     model::{
         Credits, Failure, FailureCode, Mode, Stage, Stop,
         planted::{Bug, planted},
         state::{Event, Outcome, State},
         transitions::CACHED_REFUSALS_MAX,
     },
-    pipeline::wording::counted,
+    pipeline::{
+        send::{attempt::Attempted, context::Candidate, next_step::tried},
+        wording::counted,
+    },
 };
 use std::{
-    ops::ControlFlow::{Break, Continue},
-    sync::atomic::Ordering,
+    ops::ControlFlow::{self, Break, Continue},
     time::Duration,
 };
 
@@ -22,82 +23,75 @@ use std::{
 /// be answered meanwhile.
 const REFUSED_AGAIN: Duration = Duration::from_secs(5);
 
-impl SendLoop {
-    /// Reads the account while this request waits, and decides.
-    pub async fn ask_account(&mut self, one: Candidate, attempted: &Attempted) -> Result<(), Error> {
-        if !self.stops.is_empty() {
-            return Ok(());
-        }
-        let is_refused = attempted.outcome == Outcome::Unauthorised;
-        self.context.key_in_question.store(is_refused, Ordering::Relaxed);
-        let read = self.balance().await;
-        self.context.key_in_question.store(false, Ordering::Relaxed);
-        let balance = match read? {
+impl Engine {
+    /// Decides about a refused request by the balance, which was read while it waited.
+    pub(super) fn account_answered(&mut self, one: Candidate, attempted: Attempted, read: ControlFlow<Stop, Credits>) {
+        let balance = match read {
             Continue(balance) => balance,
             // In sandbox the balance does not matter, and answers to other requests show that the service works.
             Break(Stop::BalanceUnreadable) if !self.prices.is_watched() && self.answered > 0 => Credits::ZERO,
             Break(stop) => {
                 self.stops.push(stop);
-                return Ok(());
+                return;
             }
         };
         let can_pay = balance >= attempted.settled.price;
         if self.prices.unexplained() > Credits::ZERO && can_pay && attempted.is_refusal_that_may_change_key() {
             // The refusal may have been charged, and a new key could be charged again.
-            return self.row_at_fault(one, attempted).await;
+            return self.row_at_fault(one, attempted);
         }
         if attempted.outcome == Outcome::NoCredits {
-            return self.no_credits(one, attempted, balance).await;
+            return self.no_credits(one, attempted, balance);
         }
         let status = attempted.http_status.unwrap_or_default();
         let stop = match attempted.outcome {
             Outcome::Unauthorised => Stop::CheckRefused { check: one.check.clone(), status },
             Outcome::Misrouted => {
-                let path = self.context.checks.get(&one.check).map(|check| check.path.clone()).unwrap_or_default();
+                let path = self.terms.paths.get(&one.check).cloned().unwrap_or_default();
                 Stop::Misrouted { status, path, check: Some(one.check.clone()), location: attempted.location.clone() }
             }
             // Reading the balance also counts towards the rate and was not refused, so the refusal is cached under the
             // key.
-            Outcome::RateLimited if attempted.may_change_key() => return self.new_key(one).await,
+            Outcome::RateLimited if attempted.may_change_key() => return self.new_key(one),
             Outcome::RateLimited if one.in_doubt => {
                 // In sandbox nothing is charged, and keys never expire.
-                if self.context.campaign.mode == Mode::Sandbox {
-                    return self.attempts_over(&one, attempted).await;
+                if self.terms.mode == Mode::Sandbox {
+                    return self.attempts_over(&one, &attempted);
                 }
                 self.left_for_later(&one);
-                return Ok(());
+                return;
             }
             Outcome::RateLimited => {
                 let message = "it refuses one request because of the rate, under several keys".to_owned();
                 Stop::Unavailable { message }
             }
-            _ => return self.row_at_fault(one, attempted).await,
+            _ => return self.row_at_fault(one, attempted),
         };
-        self.refused_alone(one, attempted, stop).await
+        self.refused_alone(one, attempted, stop);
     }
 
     /// Handles a refusal while the account is in order. If other requests of the check are answered, this request is the
     /// cause. Otherwise the check may be the cause, and `stop` is used once other requests are refused as well, or once
     /// nothing else is left to send.
-    async fn refused_alone(&mut self, one: Candidate, attempted: &Attempted, stop: Stop) -> Result<(), Error> {
+    fn refused_alone(&mut self, one: Candidate, attempted: Attempted, stop: Stop) {
         let is_working = match attempted.outcome {
             // The key, its rights and the route may have changed since an earlier run.
-            Outcome::Unauthorised | Outcome::Misrouted => self.watch.is_working(&one.check),
-            _ => self.context.ledger.sums().was_answered(&one.check),
+            Outcome::Unauthorised | Outcome::Misrouted => self.guards.is_working(&one.check),
+            _ => self.now.sums.was_answered(&one.check),
         };
         if stops_all(attempted.outcome) {
             self.stops.push(stop);
-            return Ok(());
+            return;
         }
         if attempted.outcome == Outcome::RateLimited && !one.answered_beside {
             // The service may limit this check alone. The row is not the cause.
             self.leave_out(&one.check, stop);
-            return Ok(());
+            return;
         }
         if one.was_refused_alone && (is_working || one.was_set_aside) {
-            return self.row_at_fault(one, attempted).await;
+            return self.row_at_fault(one, attempted);
         }
-        if !is_working && self.watch.suspect(&one.check, one.request) {
+        if !is_working && self.guards.suspect(&one.check, one.request) {
             self.leave_out(&one.check, stop);
         } else if one.was_refused_alone {
             self.spending.leaves(one.request);
@@ -105,14 +99,13 @@ impl SendLoop {
         } else {
             self.postpone(Candidate { was_refused_alone: true, ..one }, REFUSED_AGAIN);
         }
-        Ok(())
     }
 
     /// Stops sending the requests of a check that the service refuses while the account is in order. The other checks
     /// continue, and the run reports the stop at its end.
-    pub fn leave_out(&mut self, check: &str, stop: Stop) {
-        self.queue.leave_out(check);
-        self.context.check_pauses.forget(check);
+    pub(super) fn leave_out(&mut self, check: &str, stop: Stop) {
+        self.supply.leave_out(check);
+        self.check_pauses.forget(check);
         self.left_out.push(stop);
         self.schedule.retain(|one| one.check != check);
         self.aside.retain(|(one, _)| one.check != check);
@@ -121,33 +114,32 @@ impl SendLoop {
 
     /// Called when nothing else is left to send. Requests that were set aside are sent again if their check was
     /// ever answered. Otherwise nothing shows that the request itself is the cause, and the run stops.
-    pub async fn retry_set_aside(&mut self) -> Result<(), Error> {
+    pub(super) fn retry_set_aside(&mut self) {
         for (one, stop) in std::mem::take(&mut self.aside) {
-            let uploads = self.watch.is_uploading(&one.check);
+            let uploads = self.guards.is_uploading(&one.check);
             if let Stop::UploadUnusable { fault, .. } = &stop
                 && uploads
             {
-                self.upload_failed(&one, fault).await?;
+                self.upload_failed(&one, fault);
             } else if matches!(stop, Stop::UploadUnusable { .. }) {
                 self.stops.push(stop);
-            } else if self.context.ledger.sums().was_answered(&one.check) {
+            } else if self.now.sums.was_answered(&one.check) {
                 self.put_first(Candidate { was_set_aside: true, ..one });
             } else {
                 self.stops.push(stop);
             }
         }
-        Ok(())
     }
 
     /// Adds to the stops, at the end of the run, why some requests were not sent or have no answer.
-    pub fn gather_stops(&mut self) {
+    pub(super) fn gather_stops(&mut self) {
         self.stops.extend(self.spending.spent());
         self.stops.append(&mut self.left_out);
         self.stops.append(&mut self.withholds);
         if self.stops.is_empty() {
-            self.stops.extend(self.watch.intercepted());
+            self.stops.extend(self.guards.intercepted());
         }
-        if self.queue.waits_for_doubts() && self.context.ledger.sums().in_state(State::Planned) > 0 {
+        if self.supply.doubts_first && self.now.sums.in_state(State::Planned) > 0 {
             self.stops.push(Stop::NewWait);
         }
         if self.stops.is_empty() && self.left_unsent > 0 {
@@ -155,69 +147,68 @@ impl SendLoop {
             let message = format!("{requests} refused repeatedly, without a charge");
             self.stops.push(Stop::Unavailable { message });
         }
-        self.stops.extend(self.following.history.nothing().filter(|_| self.stops.is_empty()));
+        self.stops.extend(self.polls.nothing().filter(|_| self.stops.is_empty()));
     }
 
     /// Fails the request, unless an earlier attempt may still be answered under its key, or nothing shows yet that
     /// answers of the check can be read.
-    pub async fn row_at_fault(&mut self, one: Candidate, attempted: &Attempted) -> Result<(), Error> {
-        let readable = attempted.outcome != Outcome::Unreadable || self.context.ledger.sums().was_answered(&one.check);
+    pub(super) fn row_at_fault(&mut self, one: Candidate, attempted: Attempted) {
+        let readable = attempted.outcome != Outcome::Unreadable || self.now.sums.was_answered(&one.check);
         if !(readable && attempted.may_be_the_rows_fault()) {
-            let next = tried(one, attempted, self.context.campaign.mode);
-            return Box::pin(self.follow(next, attempted)).await;
+            let next = tried(one, &attempted, self.terms.mode);
+            return self.follow(next, attempted);
         }
-        let failure = self.failure(attempted);
-        self.context.ledger.event(one.request, Event::RowAtFault, Some(failure)).await?;
-        self.failed(&one, attempted);
-        Ok(())
-    }
-
-    fn failure(&self, attempted: &Attempted) -> Failure {
-        let status = attempted.http_status.unwrap_or_default();
-        let (code, message) = match attempted.outcome {
-            Outcome::Unreadable => (
-                FailureCode::UnreadableAnswer,
-                format!(
-                    "expected an answer, found a reply that cannot be read as one (HTTP {status}), twice; it may have \
-                     been charged. `rescreen export --unreadable --to NEW_FOLDER` writes its bytes"
-                ),
-            ),
-            _ => (
-                FailureCode::Refused,
-                format!(
-                    "the service refuses this request (HTTP {status}: {}), but answers others, and the account is in \
-                     order",
-                    attempted.message
-                ),
-            ),
-        };
-        Failure { stage: Stage::Send, code, message }
+        let failure = failure(&attempted);
+        self.record(one.request, Event::RowAtFault, Some(failure));
+        self.failed(&one, &attempted);
     }
 
     /// 402: either the account is empty, or a refusal is cached under the key while the balance is fine.
-    async fn no_credits(&mut self, one: Candidate, attempted: &Attempted, balance: Credits) -> Result<(), Error> {
+    fn no_credits(&mut self, one: Candidate, attempted: Attempted, balance: Credits) {
         let price = attempted.settled.price;
         // If the check was never answered, one new key is enough to show that the key is not the cause.
-        let keys_max = if self.context.ledger.sums().was_answered(&one.check) { CACHED_REFUSALS_MAX } else { 1 };
+        let keys_max = if self.now.sums.was_answered(&one.check) { CACHED_REFUSALS_MAX } else { 1 };
         match () {
             () if balance < price => self.stops.push(Stop::NoCredits { balance, price }),
             // The balance is fine, so the refusal is cached under the key. One request tries a new key, and the others
             // wait to see whether that helps.
             () if attempted.has_useless_new_keys(keys_max) => {
                 self.spending.leaves(one.request);
-                self.refused_alone(one, attempted, Stop::NoCredits { balance, price }).await?;
+                self.refused_alone(one, attempted, Stop::NoCredits { balance, price });
             }
             () if attempted.may_change_key() && self.spending.key_on_trial.is_none_or(|trial| trial == one.request) => {
                 self.spending.key_on_trial = Some(one.request);
-                self.new_key(one).await?;
+                self.new_key(one);
             }
             () if self.spending.key_on_trial.is_some_and(|trial| trial != one.request) => {
                 self.spending.wait_for_trial(one)
             }
             () => self.postpone(one, REFUSED_AGAIN),
         }
-        Ok(())
     }
+}
+
+/// The failure of a request that the service refuses, while the account is in order.
+fn failure(attempted: &Attempted) -> Failure {
+    let status = attempted.http_status.unwrap_or_default();
+    let (code, message) = match attempted.outcome {
+        Outcome::Unreadable => (
+            FailureCode::UnreadableAnswer,
+            format!(
+                "expected an answer, found a reply that cannot be read as one (HTTP {status}), twice; it may have \
+                 been charged. `rescreen export --unreadable --to NEW_FOLDER` writes its bytes"
+            ),
+        ),
+        _ => (
+            FailureCode::Refused,
+            format!(
+                "the service refuses this request (HTTP {status}: {}), but answers others, and the account is in \
+                 order",
+                attempted.message
+            ),
+        ),
+    };
+    Failure { stage: Stage::Send, code, message }
 }
 
 /// For planted bugs that let the refusal of one row stop all.

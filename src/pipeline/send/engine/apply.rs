@@ -1,15 +1,6 @@
-//! Applies the result of an attempt to the run: the part of the send loop that acts on what [`next_step`] decides.
+//! What the end of an attempt means for its request and for the run: acts on what [`next_step`] decides.
 
-use super::{
-    POSTPONED_MAX, SendLoop,
-    attempt::{AttemptEnd, Attempted},
-    check_pauses::Waits,
-    context::Candidate,
-    gate::{PUSH_BACK_MAX, pause_end, whole_seconds},
-    guards::Unread,
-    next_step::Next,
-    planted_steps::next_step,
-};
+use super::{Command, Engine, POSTPONED_MAX, Why};
 use crate::{
     error::Error,
     model::{
@@ -18,18 +9,23 @@ use crate::{
         state::{Event, IllegalMove, Outcome},
         transitions::CACHED_REFUSALS_MAX,
     },
+    pipeline::send::{
+        attempt::{AttemptEnd, Attempted},
+        check_pauses::Waits,
+        context::Candidate,
+        gate::{PUSH_BACK_MAX, pause_end, whole_seconds},
+        guards::Unread,
+        next_step::Next,
+        planted_steps::next_step,
+    },
 };
 use std::time::Duration;
-use tokio::time::Instant;
 
 /// Above this number of postponed requests, a pending request is left for the next run.
 const PENDING_MAX: usize = 500;
 
-/// The longest wait before a request is repeated in a rehearsal at full speed.
-const REHEARSED_DELAY_MAX: Duration = Duration::from_millis(200);
-
-impl SendLoop {
-    pub async fn apply(&mut self, one: Candidate, end: AttemptEnd) -> Result<(), Error> {
+impl Engine {
+    pub(super) fn apply(&mut self, one: Candidate, end: AttemptEnd) -> Result<(), Error> {
         if !matches!(end, AttemptEnd::Attempted(_)) {
             self.prices.not_sent();
         }
@@ -48,13 +44,13 @@ impl SendLoop {
             AttemptEnd::Withheld(IllegalMove::OtherApiKey) => self.withheld += 1,
             // This request waits until the clock is set; the others continue.
             AttemptEnd::Withheld(IllegalMove::ClocksApart) => {
-                let offset = self.context.ledger.sums().server_offset_us.unwrap_or_default();
+                let offset = self.now.sums.server_offset_us.unwrap_or_default();
                 self.withhold(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 });
             }
             AttemptEnd::Withheld(IllegalMove::OtherRoute) => self.withhold(Stop::OtherRoute { check: one.check }),
-            AttemptEnd::FileChanged(fault) => self.file_changed(one, fault).await?,
-            AttemptEnd::UploadExpired => self.upload_expired(one).await?,
-            AttemptEnd::UploadUnusable(fault) => self.upload_unusable(one, fault).await?,
+            AttemptEnd::FileChanged(fault) => self.file_changed(&one, fault),
+            AttemptEnd::UploadExpired => self.upload_expired(one),
+            AttemptEnd::UploadUnusable(fault) => self.upload_unusable(one, fault),
             AttemptEnd::UploadCharged(credits) => {
                 self.leave_out(&one.check, Stop::UploadCharged { check: one.check.clone(), credits });
             }
@@ -62,18 +58,18 @@ impl SendLoop {
             AttemptEnd::Withheld(defect) => return Err(Error::Ledger(defect.into())),
             AttemptEnd::Attempted(attempted) => {
                 if attempted.uploaded {
-                    self.watch.uploaded(&one.check);
+                    self.guards.uploaded(&one.check);
                 }
-                self.check_charge(&one, &attempted).await?;
+                self.check_charge(&one, &attempted);
                 self.count(&one, &attempted);
-                self.attempted(one, *attempted).await?;
+                self.attempted(one, *attempted);
             }
         }
         Ok(())
     }
 
     /// Records why a request stays in doubt. Each reason is reported once, at the end.
-    pub fn withhold(&mut self, reason: Stop) {
+    pub(super) fn withhold(&mut self, reason: Stop) {
         if !self.withholds.contains(&reason) {
             self.withholds.push(reason);
         }
@@ -88,98 +84,99 @@ impl SendLoop {
         };
         // What an earlier run could not read either says nothing about the others.
         if attempted.is_not_read() && !one.is_of_earlier_run {
-            if self.watch.not_read(&unread(one, attempted)) {
+            if self.guards.not_read(&unread(one, attempted)) {
                 self.health.not_read();
             }
-            self.stops.extend(self.watch.is_not_the_service());
+            self.stops.extend(self.guards.is_not_the_service());
         }
         if attempted.is_outage() {
-            self.stops.extend(self.watch.unanswered(request, self.context.campaign.service.settings.in_flight()));
+            self.stops.extend(self.guards.unanswered(request, self.terms.in_flight));
         }
-        let is_first_job = !self.context.ledger.sums().jobs_known.contains(&one.check);
+        let is_first_job = !self.now.sums.jobs_known.contains(&one.check);
         if let Some(fault) = attempted.job_fault.as_ref().filter(|_| is_first_job) {
-            self.stops.extend(self.watch.unusable_job(&one.check, request, fault));
+            self.stops.extend(self.guards.unusable_job(&one.check, request, fault));
         }
         // A conflict of a request that was sent before is expected.
         if attempted.is_conflict() && !one.is_repeat {
-            let jobs = self.context.checks.values().filter_map(|check| check.declaration.job.as_ref());
-            let has_webhook = jobs.into_iter().any(|job| job.webhook);
-            self.stops.extend(self.watch.conflict(request, has_webhook));
+            self.stops.extend(self.guards.conflict(request, self.terms.has_webhook));
         }
     }
 
-    async fn attempted(&mut self, one: Candidate, attempted: Attempted) -> Result<(), Error> {
+    fn attempted(&mut self, one: Candidate, attempted: Attempted) {
         if let Some(simulated) = attempted.other_side {
             self.stops.push(Stop::OtherSide { simulated });
-            return Ok(());
+            return;
         }
-        let answered = self.watch.answers_of(&one.check);
-        let next = next_step(one, &attempted, answered, self.context.campaign.mode);
-        self.follow(next, &attempted).await
+        let answered = self.guards.answers_of(&one.check);
+        let next = next_step(one, &attempted, answered, self.terms.mode);
+        self.follow(next, attempted);
     }
 
     /// Does the next step of a request.
-    pub async fn follow(&mut self, next: Next, attempted: &Attempted) -> Result<(), Error> {
+    pub(super) fn follow(&mut self, next: Next, attempted: Attempted) {
         match next {
-            Next::Answered(one) => self.answered(&one, attempted),
-            Next::Submitted(one) => self.submitted(&one, attempted),
-            Next::Failed(one) => self.failed(&one, attempted),
+            Next::Answered(one) => self.answered(&one, &attempted),
+            Next::Submitted(one) => self.submitted(&one, &attempted),
+            Next::Failed(one) => self.failed(&one, &attempted),
             // Requests that stay pending must not fill the schedule.
             Next::Again(one, _) if attempted.is_pending() && self.schedule.postponed_count() >= PENDING_MAX => {
                 self.left_for_later(&one);
             }
             Next::Again(one, delay) => {
-                note_repeat(&one, attempted, delay);
+                note_repeat(&one, &attempted, delay);
                 self.postpone(one, delay);
             }
             Next::LeftForLater(one) if attempted.fails_for_good() && self.is_answering(&one) => {
-                self.row_at_fault(one, attempted).await?;
+                self.row_at_fault(one, attempted);
             }
             Next::LeftForLater(one) => {
                 if attempted.is_conflict() {
                     self.lasting_conflicts.add(&one.check, &attempted.code, &attempted.words);
                 }
                 if attempted.may_be_of_another() {
-                    self.watch.left(&unread(&one, attempted));
+                    self.guards.left(&unread(&one, &attempted));
                 }
                 self.left_for_later(&one);
             }
-            Next::AttemptsOver(one) => self.attempts_over(&one, attempted).await?,
-            Next::NewKey(one) => self.new_key(one).await?,
-            Next::AskAccount(one) => self.ask_account(one, attempted).await?,
+            Next::AttemptsOver(one) => self.attempts_over(&one, &attempted),
+            Next::NewKey(one) => self.new_key(one),
+            Next::AskAccount(one) => {
+                if self.stops.is_empty() {
+                    self.read_balance(Duration::ZERO, Why::Refused(Box::new((one, attempted))));
+                }
+            }
             Next::PushedBack(one, wait) => {
                 if let Some(Waits::Check(_)) = attempted.waits {
                     let until_us = (wait > PUSH_BACK_MAX).then(|| self.pause_end(wait));
                     self.leave_out(&one.check, Stop::CheckPaused { check: one.check.clone(), until_us });
-                    return Ok(());
+                    return;
                 }
                 // The account was read in this run, or nothing is charged (sandbox), so the refusal is cached under the
                 // key.
                 let account_read = self.health.was_read() || !self.prices.is_watched();
                 let explained = self.prices.unexplained() == Credits::ZERO;
                 if attempted.is_refused_for_good() && account_read && explained {
-                    self.new_key(one).await?;
+                    self.new_key(one);
                 } else if attempted.has_useless_new_keys(CACHED_REFUSALS_MAX) && account_read && one.answered_beside {
-                    self.row_at_fault(one, attempted).await?;
+                    self.row_at_fault(one, attempted);
                 }
                 self.stops.push(Stop::PushedBack { until_us: self.pause_end(wait) });
             }
         }
-        Ok(())
     }
 
     /// When a pause that begins now ends, in microseconds since 1970.
     fn pause_end(&self, wait: Duration) -> i64 {
-        pause_end(wait, self.context.clock.now_us())
+        pause_end(wait, self.now.us)
     }
 
     /// Whether the service answers requests of the same check, as shown by this run and earlier runs.
     fn is_answering(&self, one: &Candidate) -> bool {
-        self.context.ledger.sums().was_answered(&one.check) && self.watch.is_answering()
+        self.now.sums.was_answered(&one.check) && self.guards.is_answering()
     }
 
     /// Leaves a request for a later run.
-    pub fn left_for_later(&mut self, one: &Candidate) {
+    pub(super) fn left_for_later(&mut self, one: &Candidate) {
         self.spending.leaves(one.request);
         self.left_unsent += u64::from(!one.in_doubt);
     }
@@ -187,7 +184,7 @@ impl SendLoop {
     /// Postpones a request that the service asked not to repeat before a time. If that is too far away, a later run
     /// repeats it.
     fn not_before(&mut self, one: Candidate, until_us: i64) {
-        let left_us = until_us.saturating_sub(self.context.clock.now_us());
+        let left_us = until_us.saturating_sub(self.now.us);
         let left = Duration::from_micros(u64::try_from(left_us).unwrap_or_default());
         if left <= PUSH_BACK_MAX {
             self.postpone(one, left);
@@ -195,15 +192,15 @@ impl SendLoop {
     }
 
     /// Records a request that failed permanently.
-    pub fn failed(&mut self, one: &Candidate, attempted: &Attempted) {
+    pub(super) fn failed(&mut self, one: &Candidate, attempted: &Attempted) {
         self.fails(one);
         // Repeated requests end one after the other, so that they follow each other says nothing.
         let is_kept = attempted.outcome == Outcome::CachedFailure && one.is_repeat;
         let Attempted { same_refusals, words, .. } = attempted;
-        let (guards, watch) = (&self.context.campaign.guards, &mut self.watch);
+        let (limits, guards) = (&self.terms.guards, &mut self.guards);
         self.stops.extend(match is_kept {
-            true => watch.failed_alone(guards),
-            false => watch.refused(&one.check, same_refusals, words, guards),
+            true => guards.failed_alone(limits),
+            false => guards.refused(&one.check, same_refusals, words, limits),
         });
     }
 
@@ -214,89 +211,88 @@ impl SendLoop {
     /// Records a request that the service accepted as a job. It shows that the service works, and is not sent again.
     fn submitted(&mut self, one: &Candidate, attempted: &Attempted) {
         self.spending.key_on_trial = None;
-        self.queue.answered();
-        self.watch.accepted(&one.check);
+        self.supply.doubts_first = false;
+        self.guards.accepted(&one.check);
         self.stop_for_other_mode(attempted);
     }
 
     fn stop_for_other_mode(&mut self, attempted: &Attempted) {
         if let Some(mode) = &attempted.other_mode {
-            let sent = self.context.campaign.mode.as_str().to_owned();
+            let sent = self.terms.mode.as_str().to_owned();
             self.stops.push(Stop::OtherMode { sent, echoed: mode.clone() });
         }
     }
 
     fn answered(&mut self, one: &Candidate, attempted: &Attempted) {
         self.answered += 1;
-        self.queue.answered();
+        self.supply.doubts_first = false;
         self.stop_for_other_mode(attempted);
         if let Some(judgement) = &attempted.judgement {
-            self.stops.extend(self.watch.answered(&one.check, judgement.verdict, &self.context.campaign.guards));
+            self.stops.extend(self.guards.answered(&one.check, judgement.verdict, &self.terms.guards));
         }
     }
 
     /// Postpones the next requests while their check is at its own limit, so that they do not block other checks.
-    pub fn hold_back(&mut self) {
+    pub(super) fn hold_back(&mut self) {
         while let Some(wait) = self.schedule.next().and_then(|next| {
-            let waits = [self.limits.wait(&next.check), self.context.check_pauses.wait(&next.check)];
+            let waits = [self.limits.wait(&next.check, self.now.at), self.check_pauses.wait(&next.check)];
             waits.into_iter().flatten().max()
         }) {
             let Some(one) = self.schedule.take() else { return };
             self.schedule.ended(&one);
-            self.schedule.hold_back(Instant::now() + wait, one);
+            self.schedule.hold_back(self.now.at + wait, one);
         }
     }
 
     /// Leaves the requests of a check that the service limits for a later run, before they take all the room for waiting
     /// requests.
-    pub fn leave_out_limited(&mut self) {
+    pub(super) fn leave_out_limited(&mut self) {
         if self.schedule.postponed_count() >= POSTPONED_MAX
-            && let Some(check) = self.context.check_pauses.waiting()
+            && let Some(check) = self.check_pauses.waiting()
             && self.schedule.postponed_of(&check) >= POSTPONED_MAX / 2
         {
             self.leave_out(&check, Stop::CheckPaused { check: check.clone(), until_us: None });
         }
     }
 
-    pub fn postpone(&mut self, one: Candidate, delay: Duration) {
-        if self.queue.leaves_out(&one.check) {
+    pub(super) fn postpone(&mut self, one: Candidate, delay: Duration) {
+        if self.supply.leaves_out(&one.check) {
             return;
         }
-        let now = Instant::now();
-        let most = if self.context.campaign.service.unlimited { REHEARSED_DELAY_MAX } else { PUSH_BACK_MAX };
-        let due = self.context.throttle.paused_until().unwrap_or(now).max(now + delay.min(most));
+        let now = self.now.at;
+        let due = self.now.paused_until.unwrap_or(now).max(now + delay.min(self.terms.delay_max));
         self.schedule.postpone(due, one);
     }
 
-    pub async fn attempts_over(&mut self, one: &Candidate, attempted: &Attempted) -> Result<(), Error> {
+    pub(super) fn attempts_over(&mut self, one: &Candidate, attempted: &Attempted) {
         let failure = Failure {
             stage: Stage::Send,
             code: FailureCode::AttemptsOver,
             message: format!("no answer in sandbox after {} attempts of this run: {}", one.attempts, attempted.message),
         };
-        let event = Event::AttemptsOver { mode: self.context.campaign.mode };
-        self.context.ledger.event(one.request, event, Some(failure)).await?;
+        let event = Event::AttemptsOver { mode: self.terms.mode };
+        self.record(one.request, event, Some(failure));
         self.fails(one);
         // Repeated requests end last, one after the other, so that they follow each other says nothing if the service
         // answers requests of the check.
-        let answers = self.context.ledger.sums().was_answered(&one.check);
-        let (guards, watch) = (&self.context.campaign.guards, &mut self.watch);
+        let answers = self.now.sums.was_answered(&one.check);
+        let (limits, guards) = (&self.terms.guards, &mut self.guards);
         let Attempted { same_refusals, words, .. } = attempted;
-        let stop =
-            if answers { watch.failed_alone(guards) } else { watch.refused(&one.check, same_refusals, words, guards) };
+        let stop = if answers {
+            guards.failed_alone(limits)
+        } else {
+            guards.refused(&one.check, same_refusals, words, limits)
+        };
         self.stops.extend(stop);
-        Ok(())
     }
 
     /// Gives a request the key of its next generation, because a refusal that is proven uncharged is cached under its
     /// key.
-    pub async fn new_key(&mut self, mut one: Candidate) -> Result<(), Error> {
-        let keys = self.context.campaign.keys();
-        self.context.ledger.next_generation(one.request, Event::RefusalCached, keys).await?;
+    pub(super) fn new_key(&mut self, mut one: Candidate) {
+        self.commands.push(Command::NewKey { request: one.request, event: Event::RefusalCached });
         one.cached = 0;
         // Sent first, because other requests may wait for its result.
         self.put_first(Candidate { is_repeat: true, ..one });
-        Ok(())
     }
 }
 

@@ -1,90 +1,86 @@
 //! What happens to a request whose files or upload are not what they were: it fails if it is proven uncharged, and
 //! stays in doubt otherwise. It is never charged anew without proof.
 
-use super::{SendLoop, context::Candidate, file_body::FileFault, upload::GENERATIONS_MAX};
+use super::{Command, Engine};
 use crate::{
-    error::Error,
     model::{
         Failure, FailureCode, Stage, Stop,
         state::{Event, State},
     },
+    pipeline::send::{context::Candidate, file_body::FileFault, upload::GENERATIONS_MAX},
 };
 
 /// The most replies to the upload of one document in one run that cannot be followed.
 const ODD_UPLOADS_MAX: u32 = 3;
 
-impl SendLoop {
+impl Engine {
     /// Fails a request before it is armed, because one of its files was replaced. A request in doubt cannot be
     /// repeated with other bytes and stays in doubt.
-    pub async fn file_changed(&mut self, one: Candidate, fault: FileFault) -> Result<(), Error> {
+    pub(super) fn file_changed(&mut self, one: &Candidate, fault: FileFault) {
         let FileFault { state, field, fault, row, digest, no_root } = fault;
         if state != State::Planned || no_root {
             let row = row.map(|(source, number)| format!(" of row {number} of {source}")).unwrap_or_default();
             let message = format!("the file of field `{field}`{row} ({digest}…): {fault}");
-            self.files_withheld(&one, message);
-            return Ok(());
+            self.files_withheld(one, message);
+            return;
         }
         let message = format!(
             "field `{field}`: expected the file that was there when the row was read ({digest}…), {fault}; nothing was \
              sent or charged; restore the file and run with --retry file_changed, or check the new file in a new campaign"
         );
         let failure = Failure { stage: Stage::Send, code: FailureCode::FileChanged, message };
-        self.fail_unsent(&one, failure).await
+        self.fail_unsent(one, failure);
     }
 
     /// Gives a request a new key, because its upload has expired and one key always has one body.
-    pub async fn upload_expired(&mut self, one: Candidate) -> Result<(), Error> {
-        let keys = self.context.campaign.keys();
+    pub(super) fn upload_expired(&mut self, one: Candidate) {
         // Fails first, which is proof in the ledger that nothing was charged under the old key.
         let message = "its upload expired before the service accepted the request; run with --retry refused".to_owned();
         let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message };
         if one.uploads >= GENERATIONS_MAX {
-            return self.fail_unsent(&one, failure).await;
+            return self.fail_unsent(&one, failure);
         }
-        self.context.ledger.event(one.request, Event::RowAtFault, Some(failure)).await?;
-        self.context.ledger.next_generation(one.request, Event::Retry, keys).await?;
+        self.record(one.request, Event::RowAtFault, Some(failure));
+        self.commands.push(Command::NewKey { request: one.request, event: Event::Retry });
         self.put_first(Candidate { is_repeat: true, uploads: one.uploads + 1, ..one });
-        Ok(())
     }
 
     /// Handles a reply to an upload that cannot be followed. Nothing was charged. It is repeated, and then this request
     /// fails if other documents can be uploaded. If several different requests have such a reply in a row, no more
     /// requests of the check are sent.
-    pub async fn upload_unusable(&mut self, one: Candidate, fault: String) -> Result<(), Error> {
+    pub(super) fn upload_unusable(&mut self, one: Candidate, fault: String) {
         let stop = Stop::UploadUnusable { check: one.check.clone(), fault: fault.clone() };
-        if self.watch.odd_upload(&one.check, one.request) {
+        if self.guards.odd_upload(&one.check, one.request) {
             self.leave_out(&one.check, stop);
-            return Ok(());
+            return;
         }
         let mut one = Candidate { odd_uploads: one.odd_uploads + 1, ..one };
         if one.odd_uploads < ODD_UPLOADS_MAX {
             let delay = one.delays.next_delay();
             self.postpone(one, delay);
-        } else if self.watch.is_uploading(&one.check) {
-            self.upload_failed(&one, &fault).await?;
+        } else if self.guards.is_uploading(&one.check) {
+            self.upload_failed(&one, &fault);
         } else {
             self.spending.leaves(one.request);
             self.aside.push((one, stop));
         }
-        Ok(())
     }
 
     /// Fails a request whose document cannot be uploaded, while others can.
-    pub async fn upload_failed(&mut self, one: &Candidate, fault: &str) -> Result<(), Error> {
+    pub(super) fn upload_failed(&mut self, one: &Candidate, fault: &str) {
         let message = format!(
             "the reply to the upload of its document cannot be followed: {fault}; nothing was sent or charged; run with \
              --retry refused to try again"
         );
-        self.fail_unsent(one, Failure { stage: Stage::Send, code: FailureCode::Refused, message }).await
+        self.fail_unsent(one, Failure { stage: Stage::Send, code: FailureCode::Refused, message });
     }
 
-    async fn fail_unsent(&mut self, one: &Candidate, failure: Failure) -> Result<(), Error> {
+    fn fail_unsent(&mut self, one: &Candidate, failure: Failure) {
         let code = failure.code.as_str();
-        self.context.ledger.event(one.request, Event::RowAtFault, Some(failure)).await?;
+        self.record(one.request, Event::RowAtFault, Some(failure));
         self.spending.leaves(one.request);
         // A folder that is gone would fail every row.
-        self.stops.extend(self.watch.refused(&one.check, code, "", &self.context.campaign.guards));
-        Ok(())
+        self.stops.extend(self.guards.refused(&one.check, code, "", &self.terms.guards));
     }
 
     /// Notes that requests in doubt are not repeated. One message names one of them.

@@ -1,0 +1,362 @@
+//! The only loop of a run: executes what the [engine](super::engine) decides, and tells it what happened. It decides
+//! nothing itself, except what is done first.
+
+use super::{
+    account::{BalanceRead, read_balance},
+    attempt::{AttemptEnd, attempt},
+    channels::{RunChannels, SendEnd, Sent, Signal},
+    context::{Candidate, RunContext},
+    earlier_stop::resume_pauses,
+    engine::{Command, Engine, Input, Now, Why},
+    follow::{Following, poll::PollEnd},
+    latencies::RateMeter,
+    limits::Limits,
+    moment::Moment,
+    queue::{Page, RequestQueue},
+    retry::{RetryOrder, retry},
+    terms::Terms,
+};
+use crate::{
+    error::Error,
+    ledger::DueJob,
+    model::{
+        Permit, Stop,
+        state::{Outcome, State},
+    },
+    pipeline::intake::IntakeProgress,
+};
+use std::{
+    collections::VecDeque,
+    ops::ControlFlow::{self, Break, Continue},
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, Interval},
+};
+
+/// The minimum number of requests read from the ledger at once. While another connection writes, each read starts with
+/// an empty page cache.
+const READY_MIN: usize = 512;
+
+pub struct Driver {
+    pub(super) context: Arc<RunContext>,
+    pub(super) engine: Engine,
+    queue: RequestQueue,
+    pub(super) channels: RunChannels,
+    pub(super) attempts_under_way: JoinSet<Result<(Candidate, AttemptEnd), Error>>,
+    pub(super) following: Following,
+    /// The failures to retry. They are planned after the account was read, which shows whether any may have been
+    /// charged.
+    retry: Option<RetryOrder>,
+    /// Until when the run waits before it reads the balance again.
+    pub(super) rests_until: Option<Instant>,
+    /// When the run began, as its decisions count the time.
+    pub(super) began: Instant,
+    tick: Interval,
+    pub(super) meter: RateMeter,
+    /// When the last attempt was started.
+    pub(super) last_start: Option<Instant>,
+    pub(super) publications: u64,
+}
+
+impl Driver {
+    /// A run that sends what the queue holds and follows jobs.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub fn new(
+        context: Arc<RunContext>,
+        queue: RequestQueue,
+        following: Following,
+        channels: RunChannels,
+        retry: Option<RetryOrder>,
+    ) -> Result<Driver, Error> {
+        let began = Instant::now();
+        let now = now(&context, began);
+        let mut supply = queue.supply(now.sums.new_wait && now.sums.in_state(State::InDoubt) > 0);
+        let left_out = resume_pauses(&context, &now.sums, &mut supply);
+        let limits = context.checks.iter().map(|(name, check)| (name, check.limit));
+        let limits = Limits::new(limits, |check| queue.sent_in_last_hour(check, now.us), now.at)?;
+        let check_pauses = Arc::clone(&context.check_pauses);
+        Ok(Driver {
+            engine: Engine::new(Terms::of(&context), now, (supply, left_out), (limits, check_pauses)),
+            context,
+            queue,
+            channels,
+            attempts_under_way: JoinSet::new(),
+            following,
+            retry,
+            rests_until: None,
+            began,
+            tick: tokio::time::interval(Duration::from_millis(500)),
+            meter: RateMeter::default(),
+            last_start: None,
+            publications: 0,
+        })
+    }
+
+    /// Sends until nothing is left or there is a reason to stop. `publish` is called about twice a second with the
+    /// number of answers so far, and returns the number of publications and when the next one is due. If it fails,
+    /// attempts in flight are drained before the error is returned.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn run(
+        mut self,
+        mut publish: impl FnMut(u64) -> Result<(u64, Option<Instant>), Error>,
+    ) -> Result<SendEnd, Error> {
+        let mut unpublished = None;
+        let mut publish_at = None;
+        self.plan_retries().await?;
+        self.report();
+        loop {
+            if self.is_idle()
+                && let Some(error) = unpublished
+            {
+                return Err(error);
+            }
+            let intake = self.intake();
+            self.tell(Input::Round(intake)).await?;
+            let page = self.read_requests(intake)?;
+            if self.is_idle() && !self.engine.stops().is_empty() {
+                break;
+            }
+            if self.tell(Input::Candidates(page)).await? || self.is_idle() && !self.engine.stops().is_empty() {
+                continue;
+            }
+            let is_sent = self.engine.is_sent();
+            if self.engine.stops().is_empty() {
+                self.following.fill(&self.context, is_sent).await?;
+            }
+            if is_sent && self.is_idle() && (self.engine.is_time_over() || self.following.is_over()) {
+                break;
+            }
+            let (next_look, next_due) = (self.following.next_look(), self.next_due());
+            // While nothing but jobs is left, hours may pass until something happens.
+            let quiet_until = next_look.filter(|_| is_sent && self.is_idle());
+            let quiet_until = quiet_until.map(|look| publish_at.map_or(look, |at| look.min(at)));
+            tokio::select! {
+                biased;
+                Some(ended) = self.attempts_under_way.join_next(), if !self.attempts_under_way.is_empty() => {
+                    let (candidate, end) = ended.map_err(Error::from)??;
+                    self.tell(Input::Ended(candidate, end)).await?;
+                }
+                Some(signal) = self.channels.signals.recv() => self.signalled(signal).await?,
+                Some(ended) = self.following.under_way.join_next(), if !self.following.under_way.is_empty() => {
+                    let (job, end) = ended.map_err(Error::from)??;
+                    self.polled(job, end).await?;
+                }
+                permit = self.context.throttle.admit(), if unpublished.is_none() && self.has_work() => self.start(permit),
+                () = until(next_due) => {}
+                () = until(next_look) => {}
+                () = until(self.channels.deadline), if self.engine.stops().is_empty() && !self.engine.is_time_over() => {
+                    self.following.abort().await;
+                    self.tell(Input::TimeIsUp).await?;
+                }
+                Ok(()) = self.channels.intake.changed() => {}
+                () = beat(&mut self.tick, quiet_until) => {
+                    self.report();
+                    if unpublished.is_none() {
+                        match publish(self.engine.answers()) {
+                            Ok(published) => (self.publications, publish_at) = published,
+                            Err(error) => unpublished = Some(error),
+                        }
+                    }
+                }
+            }
+        }
+        self.tell(Input::End).await?;
+        self.report();
+        self.channels.progress.send_modify(|progress| progress.is_publishing = true);
+        let decided = self.engine.decided();
+        let sent = Sent {
+            stops: decided.stops,
+            answered: decided.answered,
+            withheld: decided.withheld,
+            withheld_jobs: self.following.withheld(&self.context)?,
+            jobs_asked: decided.polled,
+            lasting_conflicts: decided.lasting_conflicts,
+            unexplained: decided.unexplained,
+        };
+        Ok(SendEnd { sent, cut_short: decided.cut_short, signals: self.channels.signals })
+    }
+
+    /// Plans the failures to retry. Reads the balance first, which shows whether they are proven uncharged.
+    async fn plan_retries(&mut self) -> Result<(), Error> {
+        let Some(order) = self.retry.take() else { return Ok(()) };
+        let commands = self.engine.read_before_retries();
+        self.execute(commands).await?;
+        if self.engine.stops().is_empty() {
+            retry(&self.context, order).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.attempts_under_way.is_empty() && self.following.under_way.is_empty()
+    }
+
+    /// When the next postponed request is due.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.engine.schedule().next_due().map(|due| self.began + due.since_start())
+    }
+
+    /// Whether a request may be sent or a job may be polled.
+    fn has_work(&self) -> bool {
+        let may_poll = self.engine.stops().is_empty() && !self.engine.is_time_over() && self.following.may_poll();
+        self.engine.may_send() || may_poll
+    }
+
+    /// The progress of intake. If its thread is gone, it ingests nothing more.
+    fn intake(&mut self) -> IntakeProgress {
+        let gone = self.channels.intake.has_changed().is_err();
+        let mut intake = *self.channels.intake.borrow_and_update();
+        intake.done |= gone;
+        intake
+    }
+
+    /// Reads the next requests from the ledger, if any are wanted.
+    fn read_requests(&mut self, intake: IntakeProgress) -> Result<Option<Page>, Error> {
+        let Some(wanted) = self.engine.wants() else { return Ok(None) };
+        let (supply, schedule) = (self.engine.supply(), self.engine.schedule());
+        let have = (schedule.new.len(), schedule.sent_before.len());
+        self.queue.fill((supply, have), wanted.max(READY_MIN), intake, &self.context.checks).map(Some)
+    }
+
+    /// Tells the engine what happened, and executes what it decides. Returns whether it decided anything.
+    async fn tell(&mut self, input: Input) -> Result<bool, Error> {
+        let commands = self.engine.on(now(&self.context, self.began), input)?;
+        let is_any = !commands.is_empty();
+        self.execute(commands).await?;
+        Ok(is_any)
+    }
+
+    async fn execute(&mut self, commands: Vec<Command>) -> Result<(), Error> {
+        let ledger = Arc::clone(&self.context.ledger);
+        let mut commands = VecDeque::from(commands);
+        while let Some(command) = commands.pop_front() {
+            match command {
+                Command::Record { request, event, failure } => drop(ledger.event(request, event, failure).await?),
+                Command::NewKey { request, event } => {
+                    let keys = self.context.campaign.keys();
+                    ledger.next_generation(request, event, keys).await?;
+                }
+                Command::NewWait => ledger.new_wait(true).await?,
+                Command::KeepStop(stop) => ledger.keep_stop(Some(stop)).await?,
+                Command::ReadBalance { after, why } => {
+                    let read = self.balance(after, &why).await?;
+                    let alone = self.attempts_under_way.is_empty();
+                    let now = now(&self.context, self.began);
+                    commands.extend(self.engine.on(now, Input::Balance { why, read, alone })?);
+                }
+                Command::AbortAttempts => {
+                    self.attempts_under_way.abort_all();
+                    self.attempts_under_way = JoinSet::new();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the balance after a time, unless the run must end first. A closed gate may delay the reading for minutes.
+    async fn balance(&mut self, after: Duration, why: &Why) -> Result<ControlFlow<Stop, BalanceRead>, Error> {
+        if !after.is_zero() {
+            self.rests_until = Some(Instant::now() + after);
+            self.report();
+        }
+        let is_refused = matches!(why, Why::Refused(refused) if refused.1.outcome == Outcome::Unauthorised);
+        self.context.key_in_question.store(is_refused, Ordering::Relaxed);
+        let context = Arc::clone(&self.context);
+        let rest = self.rests_until;
+        let mut reading = std::pin::pin!(async {
+            if let Some(end) = rest {
+                tokio::time::sleep_until(end).await;
+            }
+            read_balance(&context).await
+        });
+        let read = loop {
+            let RunChannels { signals, deadline, .. } = &mut self.channels;
+            tokio::select! {
+                biased;
+                Some(signal) = signals.recv() => break Break(signal.stop()),
+                () = until(*deadline) => break Break(Stop::TimeIsUp),
+                read = &mut reading => break read?,
+                _ = self.tick.tick() => self.report(),
+            }
+        };
+        self.rests_until = None;
+        self.context.key_in_question.store(false, Ordering::Relaxed);
+        if let (Continue(read), Why::Account | Why::Lone) = (&read, why) {
+            tracing::info!("the balance is {}", read.balance);
+        }
+        Ok(read)
+    }
+
+    /// Sends a request, or polls a job.
+    fn start(&mut self, permit: Permit) {
+        if self.following.has_turn(self.engine.may_send()) {
+            self.following.start(&self.context, permit);
+            return;
+        }
+        if let Some((candidate, lower)) = self.engine.take_next(now(&self.context, self.began)) {
+            let context = Arc::clone(&self.context);
+            self.last_start = Some(Instant::now());
+            self.attempts_under_way.spawn(async move {
+                let end = attempt(context, permit, candidate.request, candidate.check.clone(), lower).await?;
+                Ok((candidate, end))
+            });
+        }
+    }
+
+    async fn polled(&mut self, job: DueJob, end: PollEnd) -> Result<(), Error> {
+        self.following.ended(&job);
+        let input = match end {
+            PollEnd::GateClosed => {
+                self.following.take_back(job);
+                return Ok(());
+            }
+            PollEnd::OtherSide(simulated) => Input::OtherSide { simulated },
+            PollEnd::Polled(polled) => Input::Polled(job, polled),
+        };
+        self.tell(input).await?;
+        Ok(())
+    }
+
+    async fn signalled(&mut self, signal: Signal) -> Result<(), Error> {
+        // A poll is free, so nothing is lost if its reply is not waited for.
+        self.following.abort().await;
+        self.tell(Input::Signal(signal)).await?;
+        // Shown at once: replies may take minutes, and a second signal would leave these requests in doubt.
+        self.report();
+        Ok(())
+    }
+}
+
+fn now(context: &RunContext, began: Instant) -> Now {
+    let moment = |at: Instant| Moment::START + at.saturating_duration_since(began);
+    Now {
+        at: moment(Instant::now()),
+        us: context.clock.now_us(),
+        sums: context.ledger.sums(),
+        paused_until: context.throttle.paused_until().map(moment),
+    }
+}
+
+/// Sleeps until it is time to show and publish the progress.
+async fn beat(tick: &mut Interval, quiet_until: Option<Instant>) {
+    match quiet_until {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => drop(tick.tick().await),
+    }
+}
+
+/// Sleeps until a moment, or forever if there is none.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,114 @@
+//! What the replies about jobs mean for the run.
+
+use super::{
+    Engine, Why,
+    poll_history::{ACCOUNT_READ_LATELY, ALIKE_MAX},
+};
+use crate::{
+    client::ReplyKind,
+    ledger::DueJob,
+    model::{Stop, job_life::JobSign},
+    pipeline::send::{follow::poll::Polled, gate::micros, guards::Unread},
+};
+use std::time::Duration;
+
+impl Engine {
+    /// Acts on the reply about a job.
+    pub(super) fn polled(&mut self, job: &DueJob, polled: &Polled) {
+        self.polls.polled += 1;
+        self.job_charge(job, polled);
+        match polled.sign {
+            // A result may be kept although the reply is unclear.
+            _ if polled.judgement.is_some() => self.on_state(job, polled),
+            JobSign::Unheard => self.on_no_state(job, polled),
+            JobSign::Refused => self.route_refused(job, polled),
+            // The route is right, so the job itself is gone, which is counted in the ledger.
+            JobSign::NotFound if self.now.sums.jobs_known.contains(&job.check) => self.polls.anything = true,
+            JobSign::NotFound => self.route_refused(job, polled),
+            JobSign::Unclear => self.unclear(job, polled),
+            JobSign::Open | JobSign::Ended(_) => self.on_state(job, polled),
+        }
+    }
+
+    /// Acts on the charge that a reply about a job states, whatever else it says.
+    fn job_charge(&mut self, job: &DueJob, polled: &Polled) {
+        if let Some(stated) = polled.followed.above_price() {
+            let (table, request) = (polled.followed.price, Some(job.request));
+            self.stops.push(Stop::Price { check: job.check.clone(), stated, table, request });
+        }
+        if let Some(found) = polled.unreadable_amount.clone().filter(|_| self.prices.is_watched()) {
+            self.stops.push(Stop::AmountUnreadable { check: job.check.clone(), found });
+        }
+        if polled.judgement.is_some() || polled.is_charge_stated {
+            self.prices.job_answered(polled.is_charge_stated);
+        }
+    }
+
+    /// The service told the state of a job.
+    fn on_state(&mut self, job: &DueJob, polled: &Polled) {
+        self.polls.told();
+        self.guards.accepted(&job.check);
+        let Some(judgement) = &polled.judgement else { return };
+        self.answered += 1;
+        if let Some(echoed) = polled.other_mode.clone() {
+            let sent = self.terms.mode.as_str().to_owned();
+            self.stops.push(Stop::OtherMode { sent, echoed });
+        }
+        self.stops.extend(self.guards.answered(&job.check, judgement.verdict, &self.terms.guards));
+    }
+
+    /// A complete 2xx that says nothing reliable.
+    fn unclear(&mut self, job: &DueJob, polled: &Polled) {
+        self.polls.anything = true;
+        if polled.is_not_read {
+            let (request, status, said) = (job.request, polled.http_status, polled.words.as_str());
+            // A poll is free.
+            if self.guards.not_read(&Unread { request, check: &job.check, status, said, is_paid: false }) {
+                self.health.not_read();
+            }
+            self.stops.extend(self.guards.is_not_the_service());
+        }
+    }
+
+    /// There was no reply, or it is about the service.
+    fn on_no_state(&mut self, job: &DueJob, polled: &Polled) {
+        if let Some(wait) = polled.pushed_back {
+            let until_us = self.now.us.saturating_add(micros(wait));
+            self.stops.push(Stop::PushedBack { until_us });
+            return;
+        }
+        match polled.kind {
+            // The gate is closed, and the job is polled again.
+            ReplyKind::TooMany => self.polls.anything = true,
+            _ => {
+                self.polls.fault = Some(polled.message.clone());
+                self.stops.extend(self.guards.unanswered(job.request, self.terms.in_flight));
+            }
+        }
+    }
+
+    /// The route of a job was refused. One job may be the cause, so it takes several to stop the run, unless the account
+    /// cannot be read either.
+    fn route_refused(&mut self, job: &DueJob, polled: &Polled) {
+        let status = polled.http_status.unwrap_or_default();
+        self.polls.anything = true;
+        if polled.kind.is_unauthorised() {
+            let read_at = self.polls.account_read_at;
+            if read_at.is_none_or(|at| self.now.at.since(at) >= ACCOUNT_READ_LATELY) {
+                self.polls.account_read_at = Some(self.now.at);
+                self.read_balance(Duration::ZERO, Why::Account);
+            }
+        }
+        // Where the state of a job of the check was told, its route is right, and these jobs are the cause.
+        let is_known = self.now.sums.jobs_known.contains(&job.check);
+        let is_refused = self.polls.refused(job.request, status) && !is_known;
+        if is_refused && self.stops.is_empty() {
+            let check = job.check.clone();
+            self.stops.push(if polled.kind.is_unauthorised() {
+                Stop::CheckRefused { check, status }
+            } else {
+                Stop::JobRoute { check, status, count: ALIKE_MAX }
+            });
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Decides what a run does: which request is sent next, what a reply means for it and for the run, when the balance is
+//! read, and when the run stops. It does no I/O, waits for nothing and asks no clock: each decision follows from its state,
+//! from what happened, and from the time and the sums that come with it. The [driver](super::driver) executes the commands
+//! and tells what happened.
+
+mod account_check;
+mod apply;
+mod files;
+mod jobs;
+mod money;
+mod poll_history;
+
+use super::{
+    account::BalanceRead,
+    attempt::{AttemptEnd, Attempted},
+    channels::{Signal, record_signal},
+    check_pauses::CheckPauses,
+    context::Candidate,
+    follow::poll::Polled,
+    guards::{self, GuardState},
+    health::Health,
+    limits::Limits,
+    moment::Moment,
+    prices::Prices,
+    queue::{Page, Supply},
+    schedule::Schedule,
+    spending::Spending,
+    terms::Terms,
+};
+use crate::{
+    error::Error,
+    ledger::{DueJob, KeptStop, Sums},
+    model::{Credits, Failure, RequestId, Stop, conflicts::LastingConflicts, state::Event, state::State},
+    pipeline::intake::IntakeProgress,
+};
+use poll_history::PollHistory;
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
+
+/// The maximum number of postponed requests. In an outage, no new request is sent beyond this.
+pub const POSTPONED_MAX: usize = 1_000;
+
+/// When something happens, and what the ledger says then.
+#[derive(Clone)]
+pub struct Now {
+    pub at: Moment,
+    /// The time by this machine's clock, in microseconds since 1970.
+    pub us: i64,
+    pub sums: Arc<Sums>,
+    /// Until when the gate is closed for all requests.
+    pub paused_until: Option<Moment>,
+}
+
+/// What happened.
+pub enum Input {
+    /// A new round of the driver begins. Comes with the progress of intake.
+    Round(IntakeProgress),
+    /// Requests were read from the ledger, if any were wanted.
+    Candidates(Option<Page>),
+    /// An attempt has ended, and is settled.
+    Ended(Candidate, AttemptEnd),
+    /// A job was polled, and what the service said is recorded.
+    Polled(DueJob, Box<Polled>),
+    /// The simulator answered a campaign of the real service, or the reverse.
+    OtherSide {
+        simulated: bool,
+    },
+    /// The balance was read and recorded, or the run must stop. `alone` if no request was in flight.
+    Balance {
+        why: Why,
+        read: ControlFlow<Stop, BalanceRead>,
+        alone: bool,
+    },
+    Signal(Signal),
+    TimeIsUp,
+    /// Nothing is left to do, or the run stops.
+    End,
+}
+
+/// What the driver does next.
+pub enum Command {
+    /// Records what happened to a request.
+    Record { request: RequestId, event: Event, failure: Option<Failure> },
+    /// Gives a request the key of its next generation.
+    NewKey { request: RequestId, event: Event },
+    /// Reads the balance after this time, and does nothing else meanwhile.
+    ReadBalance { after: Duration, why: Why },
+    /// Records that new requests wait until one in doubt is answered.
+    NewWait,
+    /// Records a stop for the next run.
+    KeepStop(KeptStop),
+    /// Waits for no reply that is still under way.
+    AbortAttempts,
+}
+
+/// Why the balance is read.
+pub enum Why {
+    /// It shows charges that replies do not state, and that the service works.
+    Account,
+    /// It shows what a request that was sent alone costs.
+    Lone,
+    /// It shows why a request was refused.
+    Refused(Box<(Candidate, Attempted)>),
+}
+
+/// The decisions of a run.
+pub struct Engine {
+    terms: Terms,
+    now: Now,
+    commands: Vec<Command>,
+    schedule: Schedule,
+    supply: Supply,
+    guards: GuardState,
+    limits: Limits,
+    check_pauses: Arc<CheckPauses>,
+    spending: Spending,
+    prices: Prices,
+    health: Health,
+    polls: PollHistory,
+    /// The number of requests in flight.
+    in_flight: usize,
+    /// Requests that were refused twice, of checks that were not answered yet. They wait until nothing else is left to
+    /// send.
+    aside: Vec<(Candidate, Stop)>,
+    /// For each check that the service refuses, why no more of its requests are sent.
+    left_out: Vec<Stop>,
+    stops: Vec<Stop>,
+    answered: u64,
+    withheld: u64,
+    /// The number of requests that this run gave up on after refusals without a charge.
+    left_unsent: u64,
+    /// Why some requests in doubt are not sent again, while others are.
+    withholds: Vec<Stop>,
+    lasting_conflicts: LastingConflicts,
+    cut_short: bool,
+    /// The time is up, and nothing but jobs was left.
+    time_is_over: bool,
+}
+
+/// What the decisions of a run came to.
+pub struct Decided {
+    pub stops: Vec<Stop>,
+    pub answered: u64,
+    pub withheld: u64,
+    pub polled: u64,
+    pub lasting_conflicts: LastingConflicts,
+    pub unexplained: Credits,
+    pub cut_short: bool,
+}
+
+impl Engine {
+    /// The start of a run. `left_out` says why some checks are not sent at all.
+    pub fn new(
+        terms: Terms,
+        now: Now,
+        (supply, left_out): (Supply, Vec<Stop>),
+        (limits, check_pauses): (Limits, Arc<CheckPauses>),
+    ) -> Engine {
+        Engine {
+            prices: Prices::new(terms.mode, now.sums.unexplained_since_us.is_some(), now.at)
+                .expecting_repeats(terms.lost_a_ledger),
+            schedule: Schedule::new(terms.in_flight),
+            terms,
+            now,
+            commands: Vec::new(),
+            supply,
+            guards: GuardState::default(),
+            limits,
+            check_pauses,
+            spending: Spending::default(),
+            health: Health::default(),
+            polls: PollHistory::default(),
+            in_flight: 0,
+            aside: Vec::new(),
+            left_out,
+            stops: Vec::new(),
+            answered: 0,
+            withheld: 0,
+            left_unsent: 0,
+            withholds: Vec::new(),
+            lasting_conflicts: LastingConflicts::default(),
+            cut_short: false,
+            time_is_over: false,
+        }
+    }
+
+    /// Decides what follows from what happened. The commands are executed in their order.
+    ///
+    /// # Errors
+    /// The ledger refuses a move that its rows should allow.
+    pub fn on(&mut self, now: Now, input: Input) -> Result<Vec<Command>, Error> {
+        self.now = now;
+        match input {
+            Input::Round(intake) => self.round(intake),
+            Input::Candidates(page) => self.candidates(page),
+            Input::Ended(candidate, end) => self.ended(candidate, end)?,
+            Input::Polled(job, polled) => self.polled(&job, &polled),
+            Input::OtherSide { simulated } => self.stops.push(Stop::OtherSide { simulated }),
+            Input::Balance { why, read, alone } => self.balance(why, read, alone),
+            Input::Signal(signal) => self.signalled(signal),
+            Input::TimeIsUp => {
+                self.time_is_over = self.is_sent();
+                if !self.time_is_over {
+                    self.stops.push(Stop::TimeIsUp);
+                }
+            }
+            Input::End => {
+                self.gather_stops();
+                self.read_at_the_end();
+            }
+        }
+        self.keep_stop();
+        Ok(std::mem::take(&mut self.commands))
+    }
+
+    /// Wakes what is due, and checks the guards that need no reply.
+    fn round(&mut self, intake: IntakeProgress) {
+        self.schedule.wake(self.now.at);
+        self.resume_trials();
+        if !self.stops.is_empty() || self.spending.is_spent() {
+            return;
+        }
+        let sums = Arc::clone(&self.now.sums);
+        self.stops.extend(guards::unmapped(&sums, &self.terms.guards));
+        if intake.failed {
+            self.stops.push(Stop::InputFailed);
+        }
+        if intake.done {
+            self.stops.extend(guards::expected_rows(sums.rows, self.terms.expect_rows));
+        }
+        if !self.is_sent() {
+            self.stops.extend(self.prices.denied());
+        }
+        self.leave_out_limited();
+        if [State::InDoubt, State::Repeating, State::Armed].iter().all(|doubt| sums.in_state(*doubt) == 0) {
+            self.supply.doubts_first = false;
+        }
+    }
+
+    /// Takes requests that were read, and decides what must happen before the next one is sent.
+    fn candidates(&mut self, page: Option<Page>) {
+        if let Some(page) = page {
+            self.supply.took(&page);
+            self.schedule.new.extend(page.new);
+            self.schedule.sent_before.extend(page.again);
+        }
+        self.hold_back();
+        if !self.stops.is_empty() {
+            return;
+        }
+        if self.in_flight == 0 {
+            self.look_after_account();
+        }
+        if self.commands.is_empty() && self.prices.is_due(self.now.at) {
+            self.read_balance(Duration::ZERO, Why::Account);
+        }
+        if self.commands.is_empty() && self.is_sent() {
+            self.retry_set_aside();
+        }
+    }
+
+    /// How many requests are wanted, if any.
+    pub fn wants(&self) -> Option<usize> {
+        let is_open = self.stops.is_empty() && !self.spending.is_spent();
+        let has_room =
+            self.schedule.new.len() < self.terms.in_flight && self.schedule.postponed_count() < POSTPONED_MAX;
+        (is_open && has_room).then_some(self.terms.in_flight)
+    }
+
+    /// What is known about the requests in the ledger.
+    pub fn supply(&self) -> &Supply {
+        &self.supply
+    }
+
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// Why the run stops; empty if it goes on.
+    pub fn stops(&self) -> &[Stop] {
+        &self.stops
+    }
+
+    /// The number of answers in this run.
+    pub fn answers(&self) -> u64 {
+        self.answered
+    }
+
+    /// The time is up, and nothing but jobs was left.
+    pub fn is_time_over(&self) -> bool {
+        self.time_is_over
+    }
+
+    /// Whether nothing is left to send.
+    pub fn is_sent(&self) -> bool {
+        let is_dry = self.supply.is_dry() || self.spending.is_spent();
+        self.in_flight == 0 && self.schedule.is_empty() && is_dry
+    }
+
+    /// Whether a request may be sent.
+    pub fn may_send(&self) -> bool {
+        let Some(next) = self.schedule.next() else { return false };
+        let all = self.terms.in_flight;
+        let room = if self.prices.wants_alone(next) { self.spending.room(1) } else { self.spending.room(all) };
+        self.stops.is_empty() && !self.needs_reading() && self.in_flight < room
+    }
+
+    /// Takes the next request, which is then sent, and what its check costs, if that is less than its price.
+    pub fn take_next(&mut self, now: Now) -> Option<(Candidate, Option<Credits>)> {
+        self.now = now;
+        let next = self.schedule.take()?;
+        self.prices.started(&next, self.now.sums.account.reading, self.now.at);
+        self.limits.started(&next.check, self.now.at);
+        self.check_pauses.started(&next.check, next.request);
+        self.in_flight += 1;
+        let lower = self.prices.lower(&next.check);
+        Some((next, lower))
+    }
+
+    fn ended(&mut self, candidate: Candidate, end: AttemptEnd) -> Result<(), Error> {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.schedule.ended(&candidate);
+        self.limits.ended(&candidate.check);
+        self.check_pauses.ended(&candidate.check, candidate.request);
+        self.apply(candidate, end)
+    }
+
+    fn signalled(&mut self, signal: Signal) {
+        if record_signal(&mut self.stops, signal) {
+            self.commands.push(Command::AbortAttempts);
+            self.in_flight = 0;
+            self.limits.all_ended();
+            self.schedule.all_ended();
+            self.cut_short = true;
+        }
+    }
+
+    /// Returns a request that was not sent to the schedule.
+    fn take_back(&mut self, candidate: Candidate) {
+        if !self.supply.leaves_out(&candidate.check) {
+            self.schedule.take_back(candidate);
+        }
+    }
+
+    /// Puts a request before the others of its kind.
+    fn put_first(&mut self, candidate: Candidate) {
+        if !self.supply.leaves_out(&candidate.check) {
+            self.schedule.put_first(candidate);
+        }
+    }
+
+    fn record(&mut self, request: RequestId, event: Event, failure: Option<Failure>) {
+        self.commands.push(Command::Record { request, event, failure });
+    }
+
+    fn read_balance(&mut self, after: Duration, why: Why) {
+        self.commands.push(Command::ReadBalance { after, why });
+    }
+
+    /// The outcome of the run.
+    pub fn decided(self) -> Decided {
+        Decided {
+            stops: self.stops,
+            answered: self.answered,
+            withheld: self.withheld,
+            polled: self.polls.polled,
+            lasting_conflicts: self.lasting_conflicts,
+            unexplained: self.prices.unexplained(),
+            cut_short: self.cut_short,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What a run has heard about its jobs.
+
+use crate::{
+    model::{RequestId, Stop},
+    pipeline::send::moment::Moment,
+};
+use std::{collections::BTreeSet, time::Duration};
+
+/// The run stops after this many different consecutive jobs with the same refusal of their route.
+pub const ALIKE_MAX: usize = 5;
+/// While the account was read this lately, a refusal of the API key on one route is not about the account.
+pub const ACCOUNT_READ_LATELY: Duration = Duration::from_secs(60);
+
+/// What a run has heard about its jobs.
+#[derive(Debug, Default)]
+pub struct PollHistory {
+    /// The service said something about a job.
+    pub anything: bool,
+    /// How often it answered a poll.
+    pub polled: u64,
+    /// Why it last said nothing about one.
+    pub fault: Option<String>,
+    /// Jobs in a row whose route was refused with the same status.
+    refused: (u16, BTreeSet<RequestId>),
+    pub account_read_at: Option<Moment>,
+}
+
+impl PollHistory {
+    /// Counts a refusal of the route. Returns whether so many different jobs were refused alike that the route or the
+    /// account is the cause.
+    pub fn refused(&mut self, request: RequestId, status: u16) -> bool {
+        if self.refused.0 != status {
+            self.refused = (status, BTreeSet::new());
+        }
+        self.refused.1.insert(request);
+        self.refused.1.len() >= ALIKE_MAX
+    }
+
+    /// The stop if no reply said anything about a job.
+    pub fn nothing(&self) -> Option<Stop> {
+        let message = self.fault.clone().filter(|_| !self.anything)?;
+        Some(Stop::Unavailable { message })
+    }
+
+    pub fn told(&mut self) {
+        self.anything = true;
+        self.refused.1.clear();
+    }
+}
