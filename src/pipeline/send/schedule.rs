@@ -132,6 +132,14 @@ impl Schedule {
         }
     }
 
+    /// Whether a request waits, and until when if it is postponed.
+    #[cfg(test)]
+    pub fn due_of(&self, request: RequestId) -> Option<Option<Moment>> {
+        let postponed = self.postponed.keys().find(|(_, one)| *one == request);
+        let mut waiting = self.new.iter().chain(&self.sent_before).chain(&self.due);
+        postponed.map(|(due, _)| Some(*due)).or_else(|| waiting.any(|one| one.request == request).then_some(None))
+    }
+
     /// Whether no request waits.
     pub fn is_empty(&self) -> bool {
         self.next().is_none() && self.postponed.is_empty()

@@ -369,3 +369,10 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+mod table_tests;
+#[cfg(test)]
+mod walk_tests;
+#[cfg(test)]
+mod world_tests;
