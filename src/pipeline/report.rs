@@ -193,7 +193,7 @@ impl RunReport {
         lines.extend(self.invented());
         lines.extend(self.remarks.notes.lines());
         if self.sent.unexplained > Credits::ZERO
-            && !self.sent.stops.iter().any(|stop| matches!(stop, Stop::Price { .. }))
+            && !self.sent.stops.iter().any(|stop| matches!(stop, Stop::Price { .. } | Stop::BalanceFell { .. }))
         {
             lines.push(format!(
                 "the balance fell by {} more than this run's requests explain: another client used the account, or a \

@@ -264,6 +264,9 @@ impl Driver {
     /// Reads the balance after a time, unless the run must end first. A closed gate may delay the reading for minutes.
     async fn balance(&mut self, after: Duration, why: &Why) -> Result<ControlFlow<Stop, BalanceRead>, Error> {
         if !after.is_zero() {
+            if after >= Duration::from_secs(1) {
+                tracing::info!("the balance is read again in {} s", after.as_secs());
+            }
             self.rests_until = Some(Instant::now() + after);
             self.report();
         }
@@ -289,7 +292,7 @@ impl Driver {
         };
         self.rests_until = None;
         self.context.key_in_question.store(false, Ordering::Relaxed);
-        if let (Continue(read), Why::Account | Why::Lone) = (&read, why) {
+        if let (Continue(read), Why::Account | Why::JobRefused(_) | Why::Lone) = (&read, why) {
             tracing::info!("the balance is {}", read.balance);
         }
         Ok(read)

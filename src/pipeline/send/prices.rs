@@ -7,10 +7,12 @@
 //!
 //! A lone request costs more than its price if the balance is then lower than booked and held credits explain, and does not
 //! fall again by itself. No reading is needed if its reply states the charge, unless the balance has denied that before,
-//! or a balance that fits the price. Where the balance does not show the charge of a lone request, the next fall that is
+//! or a balance that fits the price. What was held or booked late may explain a fall once: then the next request is sent alone,
+//! too, and the same fall again is the price. Where the balance does not show the charge of a lone request, the next fall that is
 //! not explained ends the run.
 
 mod lone;
+mod shows;
 
 pub use lone::Finding;
 
@@ -38,15 +40,8 @@ const READ_AFTER: Duration = Duration::from_secs(300);
 const ALONE_AGAIN_MAX: u32 = 3;
 const ALONE_AGAIN_IN: Duration = Duration::from_secs(60);
 const ALONE_AGAIN_ANSWERS: u64 = 100;
-/// After this many lone requests of a check in a row, a decision is made although the balance also falls by itself.
-const UNCLEAR_MAX: usize = 3;
-/// After this many lone requests in a row whose reply states its full charge, and after which the balance was lower by
-/// the same amount more, the balance is believed.
-const DENIED_MAX: usize = 5;
-/// How long to wait for a balance that does not show a charge yet.
-const SHOWS_AFTER: Duration = Duration::from_secs(5);
-/// The longest wait for the reading that shows whether the balance falls by itself.
-const AGAIN_MAX: Duration = Duration::from_secs(15);
+/// After a lost ledger, the balance is read after this many answers that show no charge, to notice when new rows begin.
+const REPEATED_MAX: u64 = 20;
 
 /// What a run knows about prices.
 #[derive(Debug)]
@@ -66,6 +61,12 @@ pub struct Prices {
     balance_is_doubtful: bool,
     /// The last balance that was read, and when.
     read: Option<(Credits, Moment)>,
+    /// The lowest balance that was read or stated since then.
+    lowest: Option<Credits>,
+    /// The balance that the last reply stated, if its request was sent alone and nothing was sent since.
+    lone_left: Option<Credits>,
+    /// Checks whose last lone request was free, as the answers of a lost ledger are.
+    repeated: BTreeSet<String>,
     /// The number of answers since the balance was read, and the number of those that show no charge.
     answers_since_reading: u64,
     unstated: u64,
@@ -95,6 +96,9 @@ impl Prices {
             reading_is_fresh: false,
             balance_is_doubtful: false,
             read: None,
+            lowest: None,
+            lone_left: None,
+            repeated: BTreeSet::new(),
             answers_since_reading: 0,
             unstated: 0,
             not_shown: BTreeSet::new(),
@@ -133,7 +137,8 @@ impl Prices {
     /// Whether the balance should be read now, beside the requests in flight.
     pub fn is_due(&self, now: Moment) -> bool {
         let is_long_ago = self.read.is_none_or(|(_, at)| now.since(at) >= READ_AFTER);
-        let is_hidden = self.unstated >= UNSTATED_MAX && !planted(Bug::UnstatedNeverRead);
+        let most = if self.repeated.is_empty() { UNSTATED_MAX } else { REPEATED_MAX };
+        let is_hidden = self.unstated >= most && !planted(Bug::UnstatedNeverRead);
         self.watched && (is_hidden || is_long_ago && self.answers_since_reading >= READ_ANSWERS)
     }
 
@@ -155,6 +160,8 @@ impl Prices {
     pub fn started(&mut self, one: &Candidate, reading: Option<BalanceReading>, now: Moment) {
         if let Some(before) = reading.filter(|_| self.is_unproven(one) && self.reading_is_fresh) {
             self.lone = Some(Lone { since: now, before, replied: None });
+        } else {
+            self.lone_left = None;
         }
         self.reading_is_fresh = false;
     }
@@ -185,14 +192,17 @@ impl Prices {
             refused: (!is_job && !is_answer).then(|| attempted.message.clone()),
             is_job,
             took: Duration::ZERO,
+            stated_fall: None,
+            is_late: false,
             was_read: false,
             beyond: None,
         };
         if is_job || is_answer {
             self.answers += 1;
             self.answers_since_reading += 1;
-            // A balance shows the charge if it is lower than the last one.
-            let has_fallen = matches!((remaining, self.read), (Some(left), Some((read, _))) if *left < read);
+            // A balance shows the charge if it is lower than each one before.
+            let has_fallen = matches!((remaining, self.lowest), (Some(left), Some(lowest)) if *left < lowest);
+            self.lowest = if has_fallen { *remaining } else { self.lowest };
             self.unstated += u64::from(is_job || !(replied.is_stated_in_full() || has_fallen));
         }
         if replied.is_stated_in_full() && self.alone_again.is_none() {
@@ -201,11 +211,15 @@ impl Prices {
         }
         let lone = lone?;
         replied.took = now.since(lone.since);
-        let by_reply = remaining.filter(|_| is_answer && !is_job).map(|left| lone.before.balance.saturating_sub(left));
+        // A repeated answer states the balance of its first time.
+        let left = remaining.filter(|_| is_answer && !is_job && !self.may_repeat);
+        let before = std::mem::replace(&mut self.lone_left, left).unwrap_or(lone.before.balance);
+        let falls = left.map(|left| [before, lone.before.balance].map(|before| before.saturating_sub(left)));
         let fits = |fell: &Credits| *fell <= settled.price && (*fell > Credits::ZERO || settled.price == Credits::ZERO);
-        if let Some(fell) = by_reply.filter(fits) {
+        if let Some(fell) = falls.into_iter().flatten().find(fits) {
             return self.within(&replied, fell, true);
         }
+        replied.stated_fall = falls.map(|[fell, _]| fell).filter(|fell| *fell > replied.booked);
         self.lone = Some(Lone { replied: Some(replied), ..lone });
         None
     }
@@ -244,6 +258,7 @@ impl Prices {
     pub fn explained(&mut self, by: Credits) {
         self.reading_is_fresh = false;
         self.unexplained = self.unexplained.saturating_sub(by);
+        self.denied = self.denied.filter(|fell| *fell > by);
     }
 
     /// Records that the balance was read, or could not be, and how far it is below what is explained. `alone` if no
@@ -251,7 +266,13 @@ impl Prices {
     pub fn read(&mut self, balance: Option<Credits>, unexplained_fall: Credits, alone: bool, now: Moment) {
         self.reading_is_fresh = alone;
         self.balance_is_doubtful = false;
+        if self.read.is_some_and(|(before, _)| balance.is_some_and(|balance| balance < before)) {
+            // New rows begin, or another client spends.
+            self.proven.retain(|check| !self.repeated.contains(check));
+            self.repeated.clear();
+        }
         self.read = balance.or(self.read.map(|(before, _)| before)).map(|balance| (balance, now));
+        self.lowest = self.read.map(|(balance, _)| balance);
         (self.answers_since_reading, self.unstated) = (0, 0);
         if unexplained_fall > Credits::ZERO && !self.not_shown.is_empty() {
             self.denied = Some(unexplained_fall);
@@ -262,104 +283,8 @@ impl Prices {
     /// The stop if the balance fell although it did not show the charge of a lone request: another one would not show
     /// it either.
     pub fn denied(&mut self) -> Option<Stop> {
-        self.denied.take().map(|credits| Stop::BalanceFell { credits })
-    }
-
-    /// How long to wait before the balance is read after the lone request. `None` if no reading is needed.
-    pub fn next_reading(&self) -> Option<Duration> {
-        let replied = self.lone.as_ref()?.replied.as_ref()?;
-        Some(match replied.beyond {
-            Some(_) => replied.took.min(AGAIN_MAX),
-            None if replied.was_read => SHOWS_AFTER,
-            None => Duration::ZERO,
-        })
-    }
-
-    /// Records a reading of the balance after the lone request. Returns what it shows, if that is worth saying; nothing yet
-    /// if [`next_reading`](Self::next_reading) wants another one.
-    pub fn read_after(&mut self, now: BalanceReading) -> Option<Finding> {
-        let mut lone = self.lone.take()?;
-        let replied = lone.replied.as_mut()?;
-        if let Some((beyond, then)) = replied.beyond {
-            let (fell, booked) = between(then, now);
-            return self.beyond(replied, beyond, fell.saturating_sub(booked));
-        }
-        let (fell, booked) = between(lone.before, now);
-        let may_show = !self.may_repeat && !self.not_shown.contains(&replied.check);
-        let is_hidden = may_show && fell == Credits::ZERO && replied.must_show();
-        if is_hidden && !std::mem::replace(&mut replied.was_read, true) {
-            self.lone = Some(lone);
-            return None;
-        }
-        let beyond = fell.saturating_sub(booked + now.held_at);
-        if beyond > Credits::ZERO {
-            replied.beyond = Some((beyond, now));
-            self.lone = Some(lone);
-            return None;
-        }
-        let is_its_own = booked == replied.booked && now.held_at == Credits::ZERO;
-        self.within(replied, fell, is_its_own)
-    }
-
-    /// The balance has not fallen by more than is explained. `is_its_own` if nothing else can have made it fall.
-    fn within(&mut self, replied: &Replied, fell: Credits, is_its_own: bool) -> Option<Finding> {
-        if replied.refused.is_some() {
-            return None;
-        }
-        let check = replied.check.clone();
-        self.proves(&check);
-        if !replied.must_show() {
-            return None;
-        }
-        if fell == Credits::ZERO && self.may_repeat {
-            return Some(Finding::Repeated { check });
-        }
-        if fell == Credits::ZERO {
-            return self.not_shown.insert(check.clone()).then_some(Finding::NotShown { check });
-        }
-        self.not_shown.remove(&check);
-        match replied.stated {
-            Some(stated) if stated >= fell && stated < replied.price => {
-                self.lower.insert(check, stated);
-                None
-            }
-            None if is_its_own && fell < replied.booked => {
-                Some(Finding::Cheaper { check, fell, booked: replied.booked })
-            }
-            _ => None,
-        }
-    }
-
-    /// The balance fell by this much beyond what is explained, and then by `by_itself`.
-    fn beyond(&mut self, replied: &Replied, beyond: Credits, by_itself: Credits) -> Option<Finding> {
-        let (own, check, price) = (beyond.saturating_sub(by_itself), replied.check.clone(), replied.price);
-        if let Some(message) = replied.refused.clone() {
-            let request = replied.request;
-            let is_charged = own > Credits::ZERO;
-            return is_charged.then_some(Finding::ChargedRefusal { request, check, message, charge: own, price });
-        }
-        let amounts = self.beyond.entry(check.clone()).or_default();
-        amounts.push(own);
-        let is_price = match (replied.is_stated_in_full(), by_itself == Credits::ZERO) {
-            (false, true) => true,
-            // Other clients spend too. They do not take the same amount beside each of our requests.
-            (false, false) if amounts.len() < UNCLEAR_MAX => return None,
-            (false, false) => amounts.iter().all(|own| *own > Credits::ZERO),
-            // The reply states its charge, and another client may have spent the rest.
-            (true, true) => {
-                let same = amounts.iter().rev().take_while(|before| **before == own).count();
-                if same < DENIED_MAX {
-                    return None;
-                }
-                true
-            }
-            (true, false) => false,
-        };
-        if is_price {
-            return Some(Finding::Costs { check, cost: replied.booked + own, price });
-        }
-        self.proves(&check);
-        None
+        let is_settled = self.next_reading().is_none();
+        self.denied.take_if(|_| is_settled).map(|credits| Stop::BalanceFell { credits })
     }
 
     /// Expects answers that are repeated at no charge, because the ledger of an earlier run was lost.
@@ -374,11 +299,6 @@ impl Prices {
     }
 }
 
-/// How far the balance has fallen between two readings, and how much was booked meanwhile.
-fn between(before: BalanceReading, after: BalanceReading) -> (Credits, Credits) {
-    (before.balance.saturating_sub(after.balance), after.charged_at.saturating_sub(before.charged_at))
-}
-
 #[cfg(test)]
 #[path = "prices_tests.rs"]
-mod tests;
+pub mod tests;

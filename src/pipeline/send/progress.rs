@@ -38,7 +38,7 @@ impl Driver {
             return None;
         }
         if let Some(until) = self.rests_until {
-            let reason = "the balance is read again, to see whether it falls by itself".to_owned();
+            let reason = "the balance is read again, to see what the last request cost".to_owned();
             return Some(Wait { until_us: self.time_us(until), reason });
         }
         if let Some(pause) = self.context.throttle.pause() {

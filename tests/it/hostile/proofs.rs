@@ -99,6 +99,20 @@ fn an_account_minutes_behind_the_replies_does_not_show_a_price() {
 
 #[test]
 #[ignore = "make hostile"]
+fn an_account_behind_the_replies_does_not_hide_a_price_that_the_replies_show() {
+    let service = Hostile::new()
+        .price(50.0)
+        .states(Stated::Remaining)
+        .balance_script(|_, _| Reply::error(200, json!({ "available_credits": 1_000_000 })))
+        .start();
+    let campaign = Campaign::of(&service, 100).limit(300).with_unstated_charges();
+    campaign.run().exits(4).says("price");
+    let charges = service.book().charges();
+    assert!(charges <= 3, "{charges} charges");
+}
+
+#[test]
+#[ignore = "make hostile"]
 fn an_account_that_shows_charges_one_reading_late_ends_the_run() {
     let before = Mutex::new(1_000_000.0);
     let service = Hostile::new().price(50.0).states(Stated::Nothing).balance_script(move |_, balance| {

@@ -206,7 +206,9 @@ fn a_service_that_forgot_its_jobs_or_is_gone_is_said() {
     let other = SimulatorProcess::start(&[]);
     let door = Door::at(listener, &other);
     say().exits(3).says("the service does not know it (HTTP 404)");
-    drop(door.taken_over());
+    // The address stays taken, so that no other service can answer there.
+    let listener = door.taken_over();
+    thread::spawn(move || listener.incoming().for_each(drop));
     say().exits(10).says("the service does not answer");
 }
 

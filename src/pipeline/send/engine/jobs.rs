@@ -92,23 +92,27 @@ impl Engine {
     fn route_refused(&mut self, job: &DueJob, polled: &Polled) {
         let status = polled.http_status.unwrap_or_default();
         self.polls.anything = true;
+        let mut is_read = false;
         if polled.kind.is_unauthorised() {
             let read_at = self.polls.account_read_at;
             if read_at.is_none_or(|at| self.now.at.since(at) >= ACCOUNT_READ_LATELY) {
                 self.polls.account_read_at = Some(self.now.at);
-                self.read_balance(Duration::ZERO, Why::Account);
+                is_read = true;
             }
         }
         // Where the state of a job of the check was told, its route is right, and these jobs are the cause.
         let is_known = self.now.sums.jobs_known.contains(&job.check);
         let is_refused = self.polls.refused(job.request, status) && !is_known;
-        if is_refused && self.stops.is_empty() {
-            let check = job.check.clone();
-            self.stops.push(if polled.kind.is_unauthorised() {
-                Stop::CheckRefused { check, status }
-            } else {
-                Stop::JobRoute { check, status, count: ALIKE_MAX }
-            });
+        let check = job.check.clone();
+        let stop = is_refused.then_some(match polled.kind.is_unauthorised() {
+            true => Stop::CheckRefused { check, status },
+            false => Stop::JobRoute { check, status, count: ALIKE_MAX },
+        });
+        if is_read {
+            // If the account cannot be read either, that is the reason.
+            self.read_balance(Duration::ZERO, Why::JobRefused(stop.map(Box::new)));
+        } else if self.stops.is_empty() {
+            self.stops.extend(stop);
         }
     }
 }

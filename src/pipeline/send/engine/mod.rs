@@ -98,6 +98,8 @@ pub enum Why {
     Account,
     /// It shows what a request that was sent alone costs.
     Lone,
+    /// It shows whether the account is why jobs are refused. If it is not, this is the reason to stop.
+    JobRefused(Option<Box<Stop>>),
     /// It shows why a request was refused.
     Refused(Box<(Candidate, Attempted)>),
 }
@@ -134,6 +136,8 @@ pub struct Engine {
     cut_short: bool,
     /// The time is up, and nothing but jobs was left.
     time_is_over: bool,
+    /// Nothing is sent any more.
+    is_ending: bool,
 }
 
 /// What the decisions of a run came to.
@@ -180,6 +184,7 @@ impl Engine {
             lasting_conflicts: LastingConflicts::default(),
             cut_short: false,
             time_is_over: false,
+            is_ending: false,
         }
     }
 
@@ -204,7 +209,9 @@ impl Engine {
                 }
             }
             Input::End => {
+                self.is_ending = true;
                 self.gather_stops();
+                self.keep_stop();
                 self.read_at_the_end();
             }
         }
@@ -216,6 +223,9 @@ impl Engine {
     fn round(&mut self, intake: IntakeProgress) {
         self.schedule.wake(self.now.at);
         self.resume_trials();
+        if self.stops.is_empty() && !self.is_sent() {
+            self.stops.extend(self.prices.denied());
+        }
         if !self.stops.is_empty() || self.spending.is_spent() {
             return;
         }
@@ -226,9 +236,6 @@ impl Engine {
         }
         if intake.done {
             self.stops.extend(guards::expected_rows(sums.rows, self.terms.expect_rows));
-        }
-        if !self.is_sent() {
-            self.stops.extend(self.prices.denied());
         }
         self.leave_out_limited();
         if [State::InDoubt, State::Repeating, State::Armed].iter().all(|doubt| sums.in_state(*doubt) == 0) {
@@ -256,6 +263,8 @@ impl Engine {
         if self.commands.is_empty() && self.is_sent() {
             self.retry_set_aside();
         }
+        // Other requests may be next now.
+        self.hold_back();
     }
 
     /// How many requests are wanted, if any.

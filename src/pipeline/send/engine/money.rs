@@ -3,7 +3,11 @@
 use super::{Command, Engine, Why};
 use crate::{
     ledger::KeptStop,
-    model::{Credits, ExitCode, Failure, FailureCode, RequestId, Stage, Stop, budget::BudgetRefusal, state::Event},
+    model::{
+        Credits, ExitCode, Failure, FailureCode, RequestId, Stage, Stop,
+        budget::BudgetRefusal,
+        state::{Event, State},
+    },
     pipeline::send::{account::BalanceRead, attempt::Attempted, context::Candidate, prices::Finding},
 };
 use std::{
@@ -71,6 +75,9 @@ impl Engine {
             Break(_) => (None, Credits::ZERO),
         };
         self.prices.read(balance, fall, alone, self.now.at);
+        if self.is_ending && self.now.sums.in_state(State::Planned) > 0 {
+            self.stops.extend(self.prices.denied());
+        }
         let read = read.map_continue(|read| read.balance);
         if let Why::Refused(refused) = why {
             let (candidate, attempted) = *refused;
@@ -82,10 +89,15 @@ impl Engine {
             Break(Stop::BalanceUnreadable) if !self.prices.is_watched() => {}
             Break(stop) => self.stops.push(stop),
         }
-        if let Why::Lone = why {
+        if let Why::JobRefused(Some(stop)) = why {
+            if self.stops.is_empty() {
+                self.stops.push(*stop);
+            }
+        } else if let Why::Lone = why {
             match self.now.sums.account.reading.filter(|_| balance.is_some()) {
                 Some(reading) => {
-                    let finding = self.prices.read_after(reading);
+                    let has_jobs = self.now.sums.in_state(State::Submitted) > 0;
+                    let finding = self.prices.read_after(reading, has_jobs);
                     self.found(finding);
                 }
                 None => self.prices.not_sent(),

@@ -31,6 +31,10 @@ pub(super) struct Replied {
     /// It was accepted as a job, which is charged later.
     pub(super) is_job: bool,
     pub(super) took: Duration,
+    /// How far the balance fell by what the reply states, if that is more than is booked.
+    pub(super) stated_fall: Option<Credits>,
+    /// Charges from before may have shown only now.
+    pub(super) is_late: bool,
     /// The balance was read, and does not show its charge yet.
     pub(super) was_read: bool,
     /// How far the balance was then below what is explained, and the reading that showed it.
@@ -42,6 +46,13 @@ impl Replied {
     pub(super) fn must_show(&self) -> bool {
         let is_answer = self.refused.is_none() && !self.is_job;
         is_answer && self.price > Credits::ZERO && !self.is_stated_in_full()
+    }
+
+    /// What it cost, if the balance fell by this much beyond its price.
+    pub(super) fn costs(&self, beyond: Credits) -> Finding {
+        // What a job costs is held, and not booked yet.
+        let own = if self.is_job { self.price } else { self.booked };
+        Finding::Costs { check: self.check.clone(), cost: own + beyond, price: self.price }
     }
 
     pub(super) fn is_stated_in_full(&self) -> bool {
