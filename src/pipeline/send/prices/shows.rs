@@ -58,7 +58,7 @@ impl Prices {
             // A request in doubt may have been charged now.
             return self.unclear(replied, more);
         }
-        if let Some(stated) = replied.stated_fall.filter(|_| fell == Credits::ZERO) {
+        if let Some(stated) = replied.stated_fall.filter(|_| fell == Credits::ZERO && replied.must_show()) {
             // The account lags behind the replies.
             return self.unclear(replied, stated.saturating_sub(replied.booked));
         }
