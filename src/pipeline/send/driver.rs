@@ -120,11 +120,11 @@ impl Driver {
             let intake = self.intake();
             self.tell(Input::Round(intake)).await?;
             let page = self.read_requests(intake)?;
+            if self.tell(Input::Candidates(page)).await? {
+                continue;
+            }
             if self.is_idle() && !self.engine.stops().is_empty() {
                 break;
-            }
-            if self.tell(Input::Candidates(page)).await? || self.is_idle() && !self.engine.stops().is_empty() {
-                continue;
             }
             let is_sent = self.engine.is_sent();
             if self.engine.stops().is_empty() {
@@ -170,24 +170,16 @@ impl Driver {
         self.tell(Input::End).await?;
         self.report();
         self.channels.progress.send_modify(|progress| progress.is_publishing = true);
-        let decided = self.engine.decided();
-        let sent = Sent {
-            stops: decided.stops,
-            answered: decided.answered,
-            withheld: decided.withheld,
-            withheld_jobs: self.following.withheld(&self.context)?,
-            jobs_asked: decided.polled,
-            lasting_conflicts: decided.lasting_conflicts,
-            unexplained: decided.unexplained,
-        };
-        Ok(SendEnd { sent, cut_short: decided.cut_short, signals: self.channels.signals })
+        let cut_short = self.engine.is_cut_short();
+        let withheld_jobs = self.following.withheld(&self.context)?;
+        let sent = Sent { withheld_jobs, ..self.engine.sent() };
+        Ok(SendEnd { sent, cut_short, signals: self.channels.signals })
     }
 
     /// Plans the failures to retry. Reads the balance first, which shows whether they are proven uncharged.
     async fn plan_retries(&mut self) -> Result<(), Error> {
         let Some(order) = self.retry.take() else { return Ok(()) };
-        let commands = self.engine.read_before_retries();
-        self.execute(commands).await?;
+        self.tell(Input::BeforeRetries).await?;
         if self.engine.stops().is_empty() {
             retry(&self.context, order).await?;
         }

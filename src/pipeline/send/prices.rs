@@ -5,11 +5,12 @@
 //! 3. The balance is read at least every 100 answers that show no charge. If it is lower than booked and held credits
 //!    explain, the next request of each check is sent alone again.
 //!
-//! A lone request costs more than its price if the balance is then lower than booked and held credits explain, and does not
-//! fall again by itself. No reading is needed if its reply states the charge, unless the balance has denied that before,
-//! or a balance that fits the price. What was held or booked late may explain a fall once: then the next request is sent alone,
-//! too, and the same fall again is the price. Where the balance does not show the charge of a lone request, the next fall that is
-//! not explained ends the run.
+//! After a lone request the balance is read, unless its reply states the charge or a balance that fits the price. Once the
+//! balance has fallen unexplained, a stated charge is not enough. The check costs more than its price if booked and held
+//! credits do not explain the fall, and if the balance stays there while nothing is sent.
+//!
+//! Requests in doubt and late charges may explain a fall once. Then the next request is sent alone, too, and the same fall
+//! again is the price. If the balance does not show a lone request at all, the next unexplained fall stops the run.
 
 mod lone;
 mod shows;

@@ -108,7 +108,7 @@ impl Supply {
         self.left_out.insert(check.to_owned());
     }
 
-    /// Whether the requests of this check are no longer served.
+    /// Returns true for a check that was left out.
     pub fn leaves_out(&self, check: &str) -> bool {
         self.left_out.contains(check)
     }

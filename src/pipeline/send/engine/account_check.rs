@@ -129,6 +129,7 @@ impl Engine {
                 self.stops.push(stop);
             }
         }
+        self.hold_back();
     }
 
     /// Adds to the stops, at the end of the run, why some requests were not sent or have no answer.

@@ -70,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// There was no reply, or it is about the service.
+    /// Acts on a poll without a reply, or with a reply that says nothing about the job.
     fn on_no_state(&mut self, job: &DueJob, polled: &Polled) {
         if let Some(wait) = polled.pushed_back {
             let until_us = self.now.us.saturating_add(micros(wait));

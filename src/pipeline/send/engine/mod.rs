@@ -13,7 +13,7 @@ mod poll_history;
 use super::{
     account::BalanceRead,
     attempt::{AttemptEnd, Attempted},
-    channels::{Signal, record_signal},
+    channels::{Sent, Signal, record_signal},
     check_pauses::CheckPauses,
     context::Candidate,
     follow::poll::Polled,
@@ -72,6 +72,8 @@ pub enum Input {
     },
     Signal(Signal),
     TimeIsUp,
+    /// Failures are retried next, which is the first thing that a run does.
+    BeforeRetries,
     /// Nothing is left to do, or the run stops.
     End,
 }
@@ -140,17 +142,6 @@ pub struct Engine {
     is_ending: bool,
 }
 
-/// What the decisions of a run came to.
-pub struct Decided {
-    pub stops: Vec<Stop>,
-    pub answered: u64,
-    pub withheld: u64,
-    pub polled: u64,
-    pub lasting_conflicts: LastingConflicts,
-    pub unexplained: Credits,
-    pub cut_short: bool,
-}
-
 impl Engine {
     /// The start of a run. `left_out` says why some checks are not sent at all.
     pub fn new(
@@ -208,6 +199,8 @@ impl Engine {
                     self.stops.push(Stop::TimeIsUp);
                 }
             }
+            Input::BeforeRetries if self.prices.is_watched() => self.read_balance(Duration::ZERO, Why::Account),
+            Input::BeforeRetries => {}
             Input::End => {
                 self.is_ending = true;
                 self.gather_stops();
@@ -260,11 +253,9 @@ impl Engine {
         if self.commands.is_empty() && self.prices.is_due(self.now.at) {
             self.read_balance(Duration::ZERO, Why::Account);
         }
-        if self.commands.is_empty() && self.is_sent() {
+        if self.commands.is_empty() && self.is_sent() && !self.aside.is_empty() {
             self.retry_set_aside();
         }
-        // Other requests may be next now.
-        self.hold_back();
     }
 
     /// How many requests are wanted, if any.
@@ -284,7 +275,7 @@ impl Engine {
         &self.schedule
     }
 
-    /// Why the run stops; empty if it goes on.
+    /// The reasons to stop. Empty while the run continues.
     pub fn stops(&self) -> &[Stop] {
         &self.stops
     }
@@ -365,16 +356,21 @@ impl Engine {
         self.commands.push(Command::ReadBalance { after, why });
     }
 
-    /// The outcome of the run.
-    pub fn decided(self) -> Decided {
-        Decided {
+    /// A second interrupt came: requests that were in flight are in doubt.
+    pub fn is_cut_short(&self) -> bool {
+        self.cut_short
+    }
+
+    /// What sending did, except for the jobs that another API key has.
+    pub fn sent(self) -> Sent {
+        Sent {
             stops: self.stops,
             answered: self.answered,
             withheld: self.withheld,
-            polled: self.polls.polled,
+            withheld_jobs: 0,
+            jobs_asked: self.polls.polled,
             lasting_conflicts: self.lasting_conflicts,
             unexplained: self.prices.unexplained(),
-            cut_short: self.cut_short,
         }
     }
 }

@@ -52,14 +52,6 @@ impl Engine {
         }
     }
 
-    /// Asks for the balance before failures are retried, which shows whether any may have been charged.
-    pub fn read_before_retries(&mut self) -> Vec<Command> {
-        if self.prices.is_watched() {
-            self.read_balance(Duration::ZERO, Why::Account);
-        }
-        std::mem::take(&mut self.commands)
-    }
-
     /// Reads the balance at the end of a run, if it can show charges that neither replies nor the price table explain.
     pub(super) fn read_at_the_end(&mut self) {
         let may_ask = |stop: &Stop| matches!(stop.exit_code(), ExitCode::Budget | ExitCode::Guard | ExitCode::Doubt);
@@ -131,6 +123,8 @@ impl Engine {
         self.spending.alone = false;
         self.spending.behind_trial.clear();
         self.schedule.retain(|one| one.in_doubt && one.request != refused);
+        // Another request is next now.
+        self.hold_back();
     }
 
     /// Handles a request that the budget refused before it was sent.

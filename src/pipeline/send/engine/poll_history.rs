@@ -22,12 +22,13 @@ pub struct PollHistory {
     pub fault: Option<String>,
     /// Jobs in a row whose route was refused with the same status.
     refused: (u16, BTreeSet<RequestId>),
+    /// When the account was last read because the API key was refused on a route.
     pub account_read_at: Option<Moment>,
 }
 
 impl PollHistory {
-    /// Counts a refusal of the route. Returns whether so many different jobs were refused alike that the route or the
-    /// account is the cause.
+    /// Counts a refusal of the route. Returns true once [`ALIKE_MAX`] different jobs in a row were refused with the same
+    /// status: the cause is then the route or the account.
     pub fn refused(&mut self, request: RequestId, status: u16) -> bool {
         if self.refused.0 != status {
             self.refused = (status, BTreeSet::new());
@@ -42,6 +43,7 @@ impl PollHistory {
         Some(Stop::Unavailable { message })
     }
 
+    /// Records that a reply told the state of a job.
     pub fn told(&mut self) {
         self.anything = true;
         self.refused.1.clear();

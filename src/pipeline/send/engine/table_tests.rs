@@ -46,7 +46,7 @@ fn replies() -> Vec<(&'static str, Reply)> {
         ("500", new(500, Outcome::Unknown)),
         ("503 that states no charge", new(503, Outcome::Uncharged)),
         ("a page with 200", Reply::of_another(200, Outcome::Unreadable)),
-        ("a 200 that is no answer", new(200, Outcome::Unconvincing)),
+        ("a 200 without an answer", new(200, Outcome::Unconvincing)),
         ("no reply", Reply::new(None, Outcome::Unknown)),
         ("not written", Reply::new(None, Outcome::NotWritten)),
     ]

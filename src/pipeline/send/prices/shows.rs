@@ -4,14 +4,14 @@ use super::{Finding, Prices, lone::Replied};
 use crate::model::{Credits, budget::BalanceReading};
 use std::time::Duration;
 
-/// After this many lone requests of a check in a row, a decision is made although the balance also falls by itself.
+/// The number of unclear lone requests of a check in a row after which a decision is made.
 const UNCLEAR_MAX: usize = 3;
 /// After this many lone requests in a row whose reply states its full charge, and after which the balance was lower by
 /// the same amount more, the balance is believed.
 const DENIED_MAX: usize = 5;
 /// How long to wait for a balance that does not show a charge yet.
 pub(super) const SHOWS_AFTER: Duration = Duration::from_secs(5);
-/// The longest wait for the reading that shows whether the balance falls by itself.
+/// The longest wait before the balance is read once more, to see whether it falls while nothing is sent.
 const AGAIN_MAX: Duration = Duration::from_secs(15);
 
 impl Prices {
@@ -120,7 +120,7 @@ impl Prices {
         }
     }
 
-    /// The balance fell by this much beyond what is explained, and then by `by_itself`.
+    /// The balance fell by this much beyond what is explained, and then by `by_itself` while nothing was sent.
     fn beyond(&mut self, replied: &Replied, beyond: Credits, by_itself: Credits) -> Option<Finding> {
         let (own, check, price) = (beyond.saturating_sub(by_itself), replied.check.clone(), replied.price);
         if let Some(message) = replied.refused.clone() {

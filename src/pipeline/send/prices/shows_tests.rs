@@ -99,6 +99,15 @@ fn replies_are_compared_with_replies_where_the_account_lags_behind() {
 }
 
 #[test]
+fn a_reply_that_states_its_charge_is_not_compared_with_other_replies() {
+    let mut run = Run::new();
+    run.prices.fell(Credits(1), Moment::START);
+    run.goes_alone(1_000, &answered(Some(5), Some(950)));
+    assert_eq!(run.reads([1_000]), None);
+    assert!(!run.wants_alone(), "its price is known, and the account does not deny it");
+}
+
+#[test]
 fn stated_charges_that_the_balance_always_denies_end_the_run_whatever_the_amounts() {
     let mut run = Run::new();
     run.prices.fell(Credits(1), Moment::START);
