@@ -7,7 +7,7 @@ use super::{
     channels::{RunChannels, SendEnd, Sent, Signal},
     context::{Candidate, RunContext},
     earlier_stop::resume_pauses,
-    engine::{Command, Engine, Input, Now, Why},
+    engine::{Command, Engine, Input, Now, Why, flights::Heard},
     follow::{Following, poll::PollEnd},
     latencies::RateMeter,
     limits::Limits,
@@ -25,6 +25,7 @@ use crate::{
     },
     pipeline::intake::IntakeProgress,
 };
+use futures::FutureExt;
 use std::{
     collections::VecDeque,
     ops::ControlFlow::{self, Break, Continue},
@@ -32,7 +33,8 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    task::JoinSet,
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::{JoinError, JoinSet},
     time::{Instant, Interval},
 };
 
@@ -40,12 +42,17 @@ use tokio::{
 /// an empty page cache.
 const READY_MIN: usize = 512;
 
+/// An attempt that has ended.
+type Joined = Result<Result<(Candidate, AttemptEnd), Error>, JoinError>;
+
 pub struct Driver {
     pub(super) context: Arc<RunContext>,
     pub(super) engine: Engine,
     queue: RequestQueue,
     pub(super) channels: RunChannels,
     pub(super) attempts_under_way: JoinSet<Result<(Candidate, AttemptEnd), Error>>,
+    /// What the attempts heard.
+    heard: (UnboundedSender<Heard>, UnboundedReceiver<Heard>),
     pub(super) following: Following,
     /// The failures to retry. They are planned after the account was read, which shows whether any may have been
     /// charged.
@@ -86,6 +93,7 @@ impl Driver {
             queue,
             channels,
             attempts_under_way: JoinSet::new(),
+            heard: unbounded_channel(),
             following,
             retry,
             rests_until: None,
@@ -139,16 +147,17 @@ impl Driver {
             let quiet_until = quiet_until.map(|look| publish_at.map_or(look, |at| look.min(at)));
             tokio::select! {
                 biased;
+                // Before the ends: an attempt tells what it heard before it ends.
+                Some(heard) = self.heard.1.recv() => self.all_heard(Some(heard)).await?,
                 Some(ended) = self.attempts_under_way.join_next(), if !self.attempts_under_way.is_empty() => {
-                    let (candidate, end) = ended.map_err(Error::from)??;
-                    self.tell(Input::Ended(candidate, end)).await?;
+                    self.all_ended(ended).await?;
                 }
                 Some(signal) = self.channels.signals.recv() => self.signalled(signal).await?,
                 Some(ended) = self.following.under_way.join_next(), if !self.following.under_way.is_empty() => {
                     let (job, end) = ended.map_err(Error::from)??;
                     self.polled(job, end).await?;
                 }
-                permit = self.context.throttle.admit(), if unpublished.is_none() && self.has_work() => self.start(permit),
+                permit = self.context.throttle.admit(), if unpublished.is_none() && self.has_work() => self.start_all(permit),
                 () = until(next_due) => {}
                 () = until(next_look) => {}
                 () = until(self.channels.deadline), if self.engine.stops().is_empty() && !self.engine.is_time_over() => {
@@ -290,6 +299,38 @@ impl Driver {
         Ok(read)
     }
 
+    /// Tells the engine what attempts have heard.
+    async fn all_heard(&mut self, first: Option<Heard>) -> Result<(), Error> {
+        let mut next = first;
+        while let Some(heard) = next.take().or_else(|| self.heard.1.try_recv().ok()) {
+            self.tell(Input::Heard(heard)).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells the engine how attempts ended: this one, and what else has ended now.
+    async fn all_ended(&mut self, first: Joined) -> Result<(), Error> {
+        let mut next = Some(first);
+        while let Some(ended) = next {
+            let (candidate, end) = ended.map_err(Error::from)??;
+            self.tell(Input::Ended(candidate, end)).await?;
+            self.all_heard(None).await?;
+            next = self.attempts_under_way.try_join_next();
+        }
+        Ok(())
+    }
+
+    /// Starts with this permit, and with those that need no waiting.
+    fn start_all(&mut self, first: Permit) {
+        self.start(first);
+        let throttle = Arc::clone(&self.context.throttle);
+        while self.has_work()
+            && let Some(permit) = throttle.admit().now_or_never()
+        {
+            self.start(permit);
+        }
+    }
+
     /// Sends a request, or polls a job.
     fn start(&mut self, permit: Permit) {
         if self.following.has_turn(self.engine.may_send()) {
@@ -297,10 +338,10 @@ impl Driver {
             return;
         }
         if let Some((candidate, lower)) = self.engine.take_next(now(&self.context, self.began)) {
-            let context = Arc::clone(&self.context);
+            let (context, heard) = (Arc::clone(&self.context), self.heard.0.clone());
             self.last_start = Some(Instant::now());
             self.attempts_under_way.spawn(async move {
-                let end = attempt(context, permit, candidate.request, candidate.check.clone(), lower).await?;
+                let end = attempt(context, permit, candidate.request, candidate.check.clone(), lower, heard).await?;
                 Ok((candidate, end))
             });
         }

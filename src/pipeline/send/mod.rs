@@ -30,6 +30,7 @@ pub mod queue;
 pub mod refusal;
 pub mod retry;
 pub mod schedule;
+mod settle;
 pub mod spending;
 pub mod terms;
 pub mod upload;

@@ -148,6 +148,12 @@ impl Prices {
         self.watched && self.answers_since_reading > 0 && !planted(Bug::UnstatedNeverRead)
     }
 
+    /// Whether another answer that states no charge may wait to be recorded beside so many others, without delaying the
+    /// next reading.
+    pub fn has_room_for_unstated(&self, waiting: usize) -> bool {
+        !self.watched || self.unstated + (waiting as u64) < UNSTATED_MAX
+    }
+
     pub fn unexplained(&self) -> Credits {
         self.unexplained
     }

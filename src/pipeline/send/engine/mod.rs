@@ -6,6 +6,7 @@
 mod account_check;
 mod apply;
 mod files;
+pub mod flights;
 mod jobs;
 mod money;
 mod poll_history;
@@ -33,6 +34,7 @@ use crate::{
     model::{Credits, Failure, RequestId, Stop, conflicts::LastingConflicts, state::Event, state::State},
     pipeline::intake::IntakeProgress,
 };
+use flights::{Flights, Heard};
 use poll_history::PollHistory;
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
@@ -56,6 +58,8 @@ pub enum Input {
     Round(IntakeProgress),
     /// Requests were read from the ledger, if any were wanted.
     Candidates(Option<Page>),
+    /// The reply to a request was read and judged, and is not recorded yet.
+    Heard(Heard),
     /// An attempt has ended, and is settled.
     Ended(Candidate, AttemptEnd),
     /// A job was polled, and what the service said is recorded.
@@ -120,8 +124,7 @@ pub struct Engine {
     prices: Prices,
     health: Health,
     polls: PollHistory,
-    /// The number of requests in flight.
-    in_flight: usize,
+    flights: Flights,
     /// Requests that were refused twice, of checks that were not answered yet. They wait until nothing else is left to
     /// send.
     aside: Vec<(Candidate, Stop)>,
@@ -164,7 +167,7 @@ impl Engine {
             spending: Spending::default(),
             health: Health::default(),
             polls: PollHistory::default(),
-            in_flight: 0,
+            flights: Flights::default(),
             aside: Vec::new(),
             left_out,
             stops: Vec::new(),
@@ -188,6 +191,7 @@ impl Engine {
         match input {
             Input::Round(intake) => self.round(intake),
             Input::Candidates(page) => self.candidates(page),
+            Input::Heard(heard) => self.flights.heard(&heard, &self.prices, &self.now.sums.account),
             Input::Ended(candidate, end) => self.ended(candidate, end)?,
             Input::Polled(job, polled) => self.polled(&job, &polled),
             Input::OtherSide { simulated } => self.stops.push(Stop::OtherSide { simulated }),
@@ -247,7 +251,7 @@ impl Engine {
         if !self.stops.is_empty() {
             return;
         }
-        if self.in_flight == 0 {
+        if self.flights.is_empty() {
             self.look_after_account();
         }
         if self.commands.is_empty() && self.prices.is_due(self.now.at) {
@@ -293,7 +297,7 @@ impl Engine {
     /// Whether nothing is left to send.
     pub fn is_sent(&self) -> bool {
         let is_dry = self.supply.is_dry() || self.spending.is_spent();
-        self.in_flight == 0 && self.schedule.is_empty() && is_dry
+        self.flights.is_empty() && self.schedule.is_empty() && is_dry
     }
 
     /// Whether a request may be sent.
@@ -301,7 +305,7 @@ impl Engine {
         let Some(next) = self.schedule.next() else { return false };
         let all = self.terms.in_flight;
         let room = if self.prices.wants_alone(next) { self.spending.room(1) } else { self.spending.room(all) };
-        self.stops.is_empty() && !self.needs_reading() && self.in_flight < room
+        self.stops.is_empty() && !self.needs_reading() && self.flights.has_place(room, all)
     }
 
     /// Takes the next request, which is then sent, and what its check costs, if that is less than its price.
@@ -311,13 +315,14 @@ impl Engine {
         self.prices.started(&next, self.now.sums.account.reading, self.now.at);
         self.limits.started(&next.check, self.now.at);
         self.check_pauses.started(&next.check, next.request);
-        self.in_flight += 1;
+        self.flights.started(next.request);
         let lower = self.prices.lower(&next.check);
+        self.hold_back();
         Some((next, lower))
     }
 
     fn ended(&mut self, candidate: Candidate, end: AttemptEnd) -> Result<(), Error> {
-        self.in_flight = self.in_flight.saturating_sub(1);
+        self.flights.ended(candidate.request);
         self.schedule.ended(&candidate);
         self.limits.ended(&candidate.check);
         self.check_pauses.ended(&candidate.check, candidate.request);
@@ -327,7 +332,7 @@ impl Engine {
     fn signalled(&mut self, signal: Signal) {
         if record_signal(&mut self.stops, signal) {
             self.commands.push(Command::AbortAttempts);
-            self.in_flight = 0;
+            self.flights.all_ended();
             self.limits.all_ended();
             self.schedule.all_ended();
             self.cut_short = true;

@@ -25,7 +25,7 @@ impl Engine {
 
     /// Schedules the next request that waits for a trial, if the trial is over or cannot end.
     pub(super) fn resume_trials(&mut self) {
-        let idle = self.in_flight == 0 && self.schedule.is_empty();
+        let idle = self.flights.is_empty() && self.schedule.is_empty();
         if (self.spending.key_on_trial.is_none() || idle)
             && let Some(next) = self.spending.next_trial()
         {

@@ -131,8 +131,8 @@ fn world(before: Before) -> (World, Candidate) {
             world.decided.clear();
             return (world, candidate);
         }
+        world.engine.flights.ended(candidate.request);
         world.engine.schedule.postpone(world.at + Duration::from_secs(9_000), candidate);
-        world.engine.in_flight -= 1;
     }
 }
 

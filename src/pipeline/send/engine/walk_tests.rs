@@ -3,6 +3,7 @@
 
 use super::{
     Input,
+    flights::Heard,
     world_tests::{IN_FLIGHT, PRICE, Reply, World},
 };
 use crate::{
@@ -42,6 +43,10 @@ struct Service {
     /// Keys that it has charged.
     charged: BTreeSet<(RequestId, u32)>,
     spent: Credits,
+    /// After this many charges, each costs three times as much.
+    rises_after: usize,
+    /// The number of answers that cost more than the price.
+    risen: usize,
 }
 
 fn kinds() -> Vec<Reply> {
@@ -85,12 +90,17 @@ impl Service {
             kinds,
             charged: BTreeSet::new(),
             spent: Credits::ZERO,
+            rises_after: if rng.below(4) == 0 { rng.below(rows as u64) as usize } else { usize::MAX },
+            risen: 0,
         }
     }
 
     /// The reply to an attempt under the current key of a request.
     fn replies(&mut self, world: &mut World, id: RequestId, rng: &mut Rng) -> Reply {
         let key = (id, world.requests[&id].standing.generation);
+        if self.charged.len() >= self.rises_after {
+            self.price = Credits(PRICE.0 * 3);
+        }
         let fault = match self.odd.get(&id) {
             Some(odd) => Some(odd.clone()),
             None => (rng.below(100) < self.faults).then(|| rng.pick(&self.kinds).clone()),
@@ -112,6 +122,7 @@ impl Service {
         let price = if let Outcome::ChargedRefusal { .. } = reply.outcome { PRICE } else { self.price };
         if charges && self.charged.insert(key) {
             self.spent = self.spent + price;
+            self.risen += usize::from(price > PRICE && matches!(reply.outcome, Outcome::Answered { .. }));
             world.balance = if self.is_frozen { world.balance } else { world.balance.saturating_sub(price) };
         }
         reply.remaining = (self.states_balance && reply.status == Some(200)).then_some(world.balance);
@@ -124,6 +135,8 @@ struct Walk {
     world: World,
     service: Service,
     flights: Vec<Candidate>,
+    /// Requests whose reply was heard, and that are not settled.
+    heard: Vec<(Candidate, Reply)>,
     /// Checks with a request that has ended.
     ended: BTreeSet<String>,
     sent_after_stop: bool,
@@ -138,7 +151,7 @@ impl Walk {
             world.no_account = Some(Stop::BalanceUnreadable);
         }
         let service = Service::new(rng, rows);
-        Walk { world, service, flights: Vec::new(), ended: BTreeSet::new(), sent_after_stop: false }
+        Walk { world, service, flights: Vec::new(), heard: Vec::new(), ended: BTreeSet::new(), sent_after_stop: false }
     }
 
     /// Walks to the end. Returns the number of steps.
@@ -147,16 +160,18 @@ impl Walk {
             self.world.round();
             self.holds();
             let stops = !self.world.engine.stops().is_empty();
-            if self.flights.is_empty() && (stops || self.world.engine.is_sent()) {
+            let is_idle = self.flights.is_empty() && self.heard.is_empty();
+            if is_idle && (stops || self.world.engine.is_sent()) {
                 self.world.tell(Input::End);
                 return step;
             }
-            if self.world.engine.may_send() && (self.flights.is_empty() || rng.below(3) > 0) {
+            if self.world.engine.may_send() && (is_idle || rng.below(3) > 0) {
                 self.sends();
-            } else if !self.flights.is_empty() {
-                let at = rng.below(self.flights.len() as u64) as usize;
-                let candidate = self.flights.swap_remove(at);
-                let reply = self.service.replies(&mut self.world, candidate.request, rng);
+            } else if !self.flights.is_empty() && (self.heard.is_empty() || rng.below(2) == 0) {
+                self.hears(rng);
+            } else if !self.heard.is_empty() {
+                let at = rng.below(self.heard.len() as u64) as usize;
+                let (candidate, reply) = self.heard.swap_remove(at);
                 let end = self.world.settle(candidate.request, &reply);
                 self.ended.insert(candidate.check.clone());
                 self.world.tell(Input::Ended(candidate, end));
@@ -167,17 +182,38 @@ impl Walk {
         panic!("it does not end: {:?}", self.world.engine.stops());
     }
 
+    /// Hears the reply to one of the requests in flight.
+    fn hears(&mut self, rng: &mut Rng) {
+        let at = rng.below(self.flights.len() as u64) as usize;
+        let candidate = self.flights.swap_remove(at);
+        let reply = self.service.replies(&mut self.world, candidate.request, rng);
+        let Reply { outcome, remaining, .. } = reply;
+        let is_recognised = rng.below(10) > 0;
+        self.world.tell(Input::Heard(Heard {
+            request: candidate.request,
+            outcome,
+            price: PRICE,
+            remaining,
+            is_recognised,
+        }));
+        self.heard.push((candidate, reply));
+    }
+
     fn sends(&mut self) {
         self.sent_after_stop |= !self.world.engine.stops().is_empty();
         let Some((candidate, end)) = self.world.start() else { return };
-        let is_twice = self.flights.iter().any(|other| other.request == candidate.request);
+        let mut others = self.flights.iter().chain(self.heard.iter().map(|(other, _)| other));
+        let is_twice = others.any(|other| other.request == candidate.request);
         assert!(!is_twice, "{:?} is in flight twice", candidate.request);
         match end {
             Some(AttemptEnd::Withheld(defect)) => panic!("{:?} must not be sent: {defect:?}", candidate.request),
             Some(end) => self.world.tell(Input::Ended(candidate, end)),
             None => {
                 let is_first = !candidate.in_doubt && !self.ended.contains(&candidate.check);
-                assert!(!is_first || self.flights.is_empty(), "the first request of a check goes alone");
+                assert!(
+                    !is_first || self.flights.is_empty() && self.heard.is_empty(),
+                    "the first request of a check goes alone"
+                );
                 self.flights.push(candidate);
             }
         }
@@ -188,7 +224,10 @@ impl Walk {
         let World { sums, requests, allowance, engine, .. } = &self.world;
         assert!(!self.sent_after_stop, "sent after a stop: {:?}", engine.stops());
         assert!(self.flights.len() <= IN_FLIGHT);
-        assert_eq!(engine.in_flight, self.flights.len());
+        assert_eq!(engine.flights.len(), self.flights.len() + self.heard.len());
+        assert!(self.heard.len() <= 2 * IN_FLIGHT);
+        let is_stated = self.service.states_charge && self.service.faults == 0 && self.service.odd.is_empty();
+        assert!(!is_stated || self.service.risen <= IN_FLIGHT + 1, "{} charges above the price", self.service.risen);
         let held: u64 = requests.values().map(|request| request.standing.held.0).sum();
         assert_eq!(sums.account.held.0, held);
         let is_price_right = self.service.price == PRICE;
@@ -202,7 +241,7 @@ impl Walk {
     fn ends(&self) {
         let World { requests, engine, .. } = &self.world;
         let stops = engine.stops();
-        if self.service.price > PRICE && self.service.states_charge && self.service.faults == 0 {
+        if self.service.risen > 0 && self.service.states_charge && self.service.faults == 0 {
             let stop = |stop: &Stop| matches!(stop, Stop::Price { .. } | Stop::BalanceUnreadable | Stop::Budget(_));
             let is_answered = requests.values().any(|request| request.standing.state == State::Answered);
             assert!(!is_answered || stops.iter().any(stop), "{stops:?}");
