@@ -1,15 +1,9 @@
 //! Bodies that contain files: a pure function of the template in the ledger, the files and the key, so that one key
 //! always has the same bytes. Nothing of the user's file names is sent, and no file is changed.
 
-use crate::model::{
-    Attachment, IdempotencyKey, Placement,
-    attachment::UPLOAD_REFERENCE,
-    planted::{Bug, planted},
-    request::write_json,
-};
+use crate::model::{Attachment, IdempotencyKey, Placement, attachment::UPLOAD_REFERENCE, request::write_json};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A body and its media type.
 pub struct Form {
@@ -151,10 +145,6 @@ impl Template {
 
 /// One key always has the same bytes, so the boundary is the same in every attempt.
 fn boundary(key: IdempotencyKey) -> String {
-    static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
-    if planted(Bug::BoundaryOfAttempt) {
-        return format!("rescreen-{key}-{}", ATTEMPTS.fetch_add(1, Ordering::Relaxed));
-    }
     format!("rescreen-{key}")
 }
 

@@ -11,11 +11,7 @@ use super::{
     reply_kind::ReplyKind,
     said::{Said, shown},
 };
-use crate::model::{
-    JobId, json_pointer,
-    planted::{Bug, planted},
-    printable::printable_cut,
-};
+use crate::model::{JobId, json_pointer, printable::printable_cut};
 
 /// Where a reply states why the job failed.
 const ERROR_CODES: [&str; 4] = ["/error/code", "/data/error/code", "/result/error/code", "/code"];
@@ -61,9 +57,7 @@ pub fn job_news(said: &Said<'_>, id: &JobId, spec: &ReplySpec<'_>) -> JobNews {
         return unclear("it is not a JSON object");
     };
     let body = &json.value;
-    if let Some(named) = named_job(body, job).filter(|named| !named.as_ref().is_some_and(|named| named.is_same(id)))
-        && !planted(Bug::StateOfAnotherJob)
-    {
+    if let Some(named) = named_job(body, job).filter(|named| !named.as_ref().is_some_and(|named| named.is_same(id))) {
         return JobNews::OtherJob {
             named: named.map_or_else(|| "an unusable id".to_owned(), |named| named.to_string()),
         };

@@ -9,10 +9,7 @@ use super::{
     service::{Auth, Client, IDEMPOTENCY_KEY},
     transport::Exchange,
 };
-use crate::model::{
-    Permit, json_pointer,
-    planted::{Bug, planted},
-};
+use crate::model::{Permit, json_pointer};
 use reqwest::{
     Method, Url,
     header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST},
@@ -157,11 +154,7 @@ impl Client {
 
     /// Sends the document, with the headers of the ticket only: the API key does not leave the service.
     pub async fn upload(&self, _permit: Permit, ticket: Ticket, document: Vec<u8>) -> Exchange {
-        let mut headers = ticket.headers;
-        if planted(Bug::DocumentWithApiKey) {
-            headers.extend(self.headers(Auth::XApiKey));
-        }
-        self.exchange(Method::PUT, ticket.url, headers, document).await
+        self.exchange(Method::PUT, ticket.url, ticket.headers, document).await
     }
 
     /// The URL to upload to: the origin of the service, or https to a host that the user allows.

@@ -16,7 +16,6 @@ use crate::model::{
     Credits, IdempotencyKey, Judgement, Mode, Receipt, RequestId,
     budget::{Allowance, BudgetRefusal},
     clock::{APART_MAX_US, LIFE_MARGIN_US, are_apart, hours_us, usable_life_us},
-    planted::{Bug, planted},
     state::{Event, Hold, HoldChange, IllegalMove, KeyAge, Move, Outcome, Standing, State},
     transitions::next,
 };
@@ -98,7 +97,6 @@ impl RequestRow {
         let is_future = |age: i64| age < -APART_MAX_US;
         let is_alive = |age: i64| (-APART_MAX_US..life_us).contains(&age);
         match (is_alive(age_here), is_alive(age_there)) {
-            _ if planted(Bug::DisputedAlways) && server_offset_us.is_some_and(are_apart) => KeyAge::Disputed,
             (true, true) => KeyAge::Alive,
             // Our clock was ahead when the key was made and has been corrected. The service's clock gives the age.
             (false, true) if is_future(age_here) && !server_offset_us.is_some_and(are_apart) => KeyAge::Alive,
@@ -199,10 +197,6 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
         row.path,
         store.sums.attempts as i64
     ])?;
-    let mut body = body;
-    if planted(Bug::BodyOfRepeat) && !first {
-        body.splice(1..1, *br#""repeat":true,"#);
-    }
     let receipt = Receipt::issue(order.request, number, row.key(), path, body);
     store.armed.insert(row.id, row);
     Ok(Ok(receipt))

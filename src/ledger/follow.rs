@@ -13,7 +13,6 @@ use super::{
 use crate::model::{
     Credits, Failure, JobId, RequestId,
     job_life::{self, JobSign, JobStanding, JobStep},
-    planted::{Bug, planted},
     state::{Event, Hold, JobEnd, State},
     transitions::next,
 };
@@ -194,7 +193,6 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
         sign => sign,
     };
     let end = match job_life::next(&standing, sign) {
-        JobStep::Ask { .. } if sign == JobSign::NotFound && planted(Bug::JobLostAtOnce) => JobEnd::Lost,
         JobStep::End(end) => end,
         JobStep::Ask { after, misses, is_miss } => {
             ask_later(store, report, after, (misses, is_miss))?;
@@ -272,7 +270,6 @@ fn ask_later(
 ) -> Result<(), LedgerError> {
     let after = after.max(report.wait.unwrap_or_default());
     let ask_us = report.now_us.saturating_add(micros(after));
-    let ask_us = (!planted(Bug::JobAskedOnce)).then_some(ask_us);
     let sql = "UPDATE job SET asked_at = ?2, ask_at = ?3, asks = asks + 1, misses = ?4, heard = ?6,
                       missed_at = CASE WHEN ?5 THEN ?2 WHEN ?4 = 0 THEN NULL ELSE missed_at END
                WHERE request = ?1";

@@ -12,11 +12,7 @@ use super::{
     rows::{IngestedRow, compress_rows},
     store::Store,
 };
-use crate::model::{
-    Attachment, Checkpoint, Failure, IdempotencyKey, RequestId,
-    planted::{Bug, planted},
-    state::State,
-};
+use crate::model::{Attachment, Checkpoint, Failure, IdempotencyKey, RequestId, state::State};
 use rusqlite::{OptionalExtension, params};
 use std::collections::BTreeMap;
 
@@ -98,12 +94,6 @@ impl Ledger {
         records: Vec<u8>,
         now_us: i64,
     ) -> Result<Committing<()>, LedgerError> {
-        if planted(Bug::AsksAfterSplit) {
-            let split = std::sync::Arc::new(split);
-            let of_split = std::sync::Arc::clone(&split);
-            let id = self.write_blocking(move |store| insert_split(store, &split, rows, &records, now_us))?;
-            return self.write_later(move |store| insert_asks(store, id, &of_split));
-        }
         self.write_later(move |store| {
             let id = insert_split(store, &split, rows, &records, now_us)?;
             insert_asks(store, id, &split)
@@ -317,10 +307,8 @@ struct Content<'a> {
 /// and the code of its state.
 fn find_or_insert_request(store: &mut Store, ask: i64, content: &Content<'_>) -> Result<(i64, i64), LedgerError> {
     let Content { key, check, fields, body, files } = *content;
-    let of_row = || digest(&[key.as_bytes().as_slice(), &ask.to_be_bytes()].concat());
-    let key = if planted(Bug::RequestPerRow) { of_row() } else { *key.as_bytes() };
+    let key = *key.as_bytes();
     let digest = digest(body);
-    let sought: &[u8] = if planted(Bug::EqualByKeyAlone) { &[] } else { &digest };
     // Searched by key and by body: mapped values and default values may make the same request.
     let known = store
         .conn
@@ -328,15 +316,14 @@ fn find_or_insert_request(store: &mut Store, ask: i64, content: &Content<'_>) ->
             "SELECT id, state FROM request WHERE first_key = ?1
              UNION ALL SELECT id, state FROM request WHERE digest = ?2 AND check_name = ?3 LIMIT 1",
         )?
-        .query_row(params![key, sought, check], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
-        .optional()?
-        .filter(|_| !planted(Bug::RequestPerRow));
+        .query_row(params![key, digest, check], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .optional()?;
     if let Some((id, state)) = known {
         if store.sums.without_ask > 0 && !has_ask(store, id)? {
             store.sums.without_ask -= 1;
         }
         insert_other_paths(store, id, files)?;
-        if state == State::Answered.code() && !planted(Bug::LateDuplicateLost) {
+        if state == State::Answered.code() {
             // The request is already answered, so this ask only waits for a part.
             store.conn.prepare_cached("INSERT INTO unpublished VALUES (?1) ON CONFLICT DO NOTHING")?.execute([id])?;
             // The rules may have changed since it was judged.

@@ -2,12 +2,7 @@
 //! attempt, so that a request is either recorded as a job or in doubt, and never lost.
 
 use super::{LedgerError, store::Store};
-use crate::model::{
-    Credits, JobId, Mode, RequestId,
-    job_life::ASK_MIN,
-    planted::{Bug, planted},
-    state::Outcome,
-};
+use crate::model::{Credits, JobId, Mode, RequestId, job_life::ASK_MIN, state::Outcome};
 use rusqlite::params;
 use std::time::Duration;
 
@@ -58,9 +53,6 @@ pub(super) struct NewJob<'a> {
 
 /// Records the job of a request that is now [`State::Submitted`]. It also shows that the route of its check is right.
 pub(super) fn keep(store: &mut Store, new: &NewJob<'_>) -> Result<(), LedgerError> {
-    if planted(Bug::JobIdLost) {
-        return Ok(());
-    }
     let id = new.id.as_str();
     // The delivery about a job may come before the reply that names it.
     let is_early = store.conn.prepare_cached("DELETE FROM early_delivery WHERE job_id = ?1")?.execute([id])? > 0;

@@ -1,12 +1,9 @@
 //! Parts: the asks of a result file are recorded before the file is written, so that it can be written again byte for
 //! byte. That the file is complete is recorded before the manifest names it.
 
-use super::{CheckUseRow, Ledger, LedgerError, amount::Amounts, store::Store};
-use crate::model::{
-    Verdict,
-    planted::{Bug, planted},
-};
-use rusqlite::{OptionalExtension, params};
+use super::{CheckUseRow, Ledger, LedgerError, store::Store};
+use crate::model::Verdict;
+use rusqlite::params;
 use std::collections::BTreeMap;
 
 /// A result part of one check.
@@ -119,20 +116,16 @@ impl Ledger {
 }
 
 fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<(LedgerPart, Vec<i64>)>, LedgerError> {
-    if planted(Bug::PartCutAnew) {
-        store.conn.execute_batch(CUT_ANEW)?;
-    }
     let mut by_check: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     // `CROSS JOIN` keeps the order of the tables: SQLite would read every ask to sort nothing.
     let mut select = store.conn.prepare_cached(
         "SELECT ask.id, ask.check_use FROM unpublished CROSS JOIN ask ON ask.request = unpublished.request
-         WHERE (ask.part IS NULL OR ?2)
+         WHERE ask.part IS NULL
            AND NOT EXISTS (SELECT 1 FROM unjudged WHERE unjudged.request = unpublished.request)
-           AND (?3 OR NOT EXISTS (SELECT 1 FROM unrecognised WHERE unrecognised.request = unpublished.request))
+           AND (?2 OR NOT EXISTS (SELECT 1 FROM unrecognised WHERE unrecognised.request = unpublished.request))
          ORDER BY unpublished.request LIMIT ?1",
     )?;
-    let mut rows =
-        select.query(params![plan.rows_max as i64, planted(Bug::PublishedAgain), plan.accept_unrecognised])?;
+    let mut rows = select.query(params![plan.rows_max as i64, plan.accept_unrecognised])?;
     while let Some(row) = rows.next()? {
         by_check.entry(row.get(1)?).or_default().push(row.get(0)?);
     }
@@ -157,11 +150,6 @@ fn record(store: &mut Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> R
         || LedgerError::Damaged(format!("an ask belongs to check {check_use}, which the campaign does not have"));
     let folder = plan.folders.get(&check_use).ok_or_else(unknown)?;
     let (first_ask, last_ask) = (asks[0], asks[asks.len() - 1]);
-    if planted(Bug::PartFilledUp)
-        && let Some(part) = fill_up(store, check_use, asks)?
-    {
-        return Ok(part);
-    }
     let id: i64 = store.conn.query_row("SELECT coalesce(max(id), 0) + 1 FROM part", [], |row| row.get(0))?;
     let path = part_path(folder, id, &plan.extension);
     let rows = asks.len() as u64;
@@ -184,40 +172,6 @@ fn assign(store: &Store, asks: &[i64], part: i64) -> Result<(), LedgerError> {
         assign.execute(params![ask, part])?;
     }
     Ok(())
-}
-
-/// For [`Bug::PartCutAnew`].
-const CUT_ANEW: &str = "
-    INSERT OR IGNORE INTO unpublished SELECT ask.request FROM ask JOIN part ON part.id = ask.part WHERE bytes IS NULL;
-    UPDATE ask SET part = NULL WHERE part IN (SELECT id FROM part WHERE bytes IS NULL);
-    DELETE FROM part_rules WHERE part IN (SELECT id FROM part WHERE bytes IS NULL);
-    DELETE FROM part WHERE bytes IS NULL;";
-
-/// For [`Bug::PartFilledUp`]: adds these asks to the last part of the check.
-fn fill_up(store: &Store, check_use: i64, asks: &[i64]) -> Result<Option<LedgerPart>, LedgerError> {
-    let sql =
-        "UPDATE part SET first_ask = min(first_ask, ?2), last_ask = max(last_ask, ?3), rows = rows + ?4, bytes = NULL
-               WHERE id = (SELECT max(id) FROM part WHERE check_use = ?1)
-               RETURNING id, first_ask, last_ask, rows, path";
-    let params = params![check_use, asks[0], asks[asks.len() - 1], asks.len() as i64];
-    let part = store.conn.query_row(sql, params, |row| {
-        let rows = row.amount(3)?;
-        let (first_ask, last_ask) = (row.get(1)?, row.get(2)?);
-        Ok(LedgerPart {
-            id: row.get(0)?,
-            check_use,
-            first_ask,
-            last_ask,
-            rows,
-            path: row.get(4)?,
-            written: None,
-            answers: None,
-            rules: None,
-        })
-    });
-    let part = part.optional()?;
-    part.as_ref().map_or(Ok(()), |part| assign(store, asks, part.id))?;
-    Ok(part)
 }
 
 #[cfg(test)]

@@ -6,11 +6,9 @@ use rusqlite::Connection;
 use std::{fs, path::Path};
 
 /// The statements that read a whole table, by a part of their text.
-const READ_ALL: [(&str, &str); 23] = [
+const READ_ALL: [(&str, &str); 21] = [
     ("coalesce(max(id), 0) + 1 FROM ask", "only the last row is read"),
     ("SELECT id FROM request WHERE state = ?1", "not before the sums say that there are such requests"),
-    ("FROM ask JOIN part ON part.id = ask.part WHERE bytes IS NULL", "a planted bug"),
-    ("UPDATE ask SET part = NULL WHERE part IN", "a planted bug"),
     ("SELECT request, armed_at, outcome FROM attempt UNION ALL", "the report"),
     ("min(armed_at), max(armed_at)", "the report"),
     ("SELECT armed_at / ?1, count(*)", "the report"),

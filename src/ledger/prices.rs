@@ -2,16 +2,13 @@
 //! price in the table, or by correcting the charge of the request whose reply stated it.
 
 use super::sums::{SeenPrice, Sums};
-use crate::model::{
-    Credits, RequestId,
-    planted::{Bug, planted},
-};
+use crate::model::{Credits, RequestId};
 
 impl Sums {
     /// The price to hold for a request of a check: the table price, or a higher price that was stated with this table
     /// price.
     pub fn price_to_hold(&self, check: &str, table: Credits) -> Credits {
-        let seen = self.highest_prices.get(check).filter(|_| !planted(Bug::HighestPriceForgotten));
+        let seen = self.highest_prices.get(check);
         let counts = |seen: &&SeenPrice| seen.table.is_none_or(|then| then == table);
         seen.filter(counts).map_or(table, |seen| table.max(seen.price))
     }

@@ -4,7 +4,7 @@
 use super::{
     CheckPause, KeptStop, Ledger, LedgerError, SeenPrice,
     answers::{self, AnswerRecord, Heard},
-    arm::{digest, moved, request_row},
+    arm::{moved, request_row},
     ask_ends::asks_ended,
     attempts::{self, AttemptEnd},
     check_sums::AskEnd,
@@ -14,9 +14,8 @@ use super::{
     store::Store,
 };
 use crate::model::{
-    Credits, Failure, FailureCode, IdempotencyKey, JobId, RequestId,
+    Credits, Failure, FailureCode, JobId, RequestId,
     budget::Account,
-    planted::{Bug, planted},
     state::{Event, Hold, Outcome, Standing, State},
     transitions::next,
 };
@@ -289,8 +288,7 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
     }
     let is_too_low = |balance| store.sums.account.least_balance().is_some_and(|least| balance < least);
     let is_lower = unexplained_fall > Credits::ZERO || remaining.is_some_and(is_too_low);
-    let is_reading = is_lower && !planted(Bug::StatedBalanceUnread);
-    if let Some(balance) = remaining.filter(|_| is_reading) {
+    if let Some(balance) = remaining.filter(|_| is_lower) {
         // A stated balance counts as a reading if it leaves less to spend than the last one. It is from after this
         // request was armed, but perhaps from before charges of other requests that are already settled.
         store.sums.account.reading = Some(settlement.before.reading(balance, settlement.now_us));
@@ -365,16 +363,7 @@ fn recover(store: &mut Store) -> Result<u64, LedgerError> {
         let end = AttemptEnd { outcome: Outcome::Unknown, http_status: None, latency_ms: None, states_charge: false };
         attempts::ended(store, &row, row.attempts, &end)?;
         let step = next(&row.standing, Event::FoundArmed)?;
-        let another = || IdempotencyKey::from_slice(&digest(row.key().as_bytes()));
-        let key = if planted(Bug::NewKeyAfterCrash) { another() } else { None };
-        moved(store, &row, &step, key, None)?;
-    }
-    if planted(Bug::JobSentAgain) {
-        for request in in_state(store, State::Submitted)? {
-            let row = request_row(store, request)?;
-            let step = next(&Standing { state: State::Armed, ..row.standing }, Event::FoundArmed)?;
-            moved(store, &row, &step, None, None)?;
-        }
+        moved(store, &row, &step, None, None)?;
     }
     Ok(armed.len() as u64)
 }

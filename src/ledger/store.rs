@@ -18,9 +18,7 @@ use super::{
 use crate::{
     files,
     model::{
-        Credits,
         fault_point::{self, Point, unless_failing},
-        planted::{Bug, planted},
         state::State,
     },
 };
@@ -156,12 +154,6 @@ impl Store {
         self.save_sums()?;
         self.conn.execute("UPDATE campaign SET run = ?1, is_open = 1", [self.run])?;
         self.commit_durably()?;
-        if planted(Bug::HoldsOfThisRun) {
-            self.sums.account.held = Credits::ZERO;
-        }
-        if planted(Bug::ChargesOfThisRun) {
-            self.sums.account.charged = Credits::ZERO;
-        }
         self.saved = Arc::new(self.sums.clone());
         let sql = "SELECT coalesce(max(id), 0) + 1 FROM ask";
         self.next_ask = self.conn.query_row(sql, [], |row| row.get(0))?;
@@ -196,9 +188,6 @@ impl Store {
     }
 
     pub(super) fn begin(&mut self) -> Result<(), LedgerError> {
-        if planted(Bug::ArmCommittedLater) && !self.conn.is_autocommit() {
-            self.commit_durably()?;
-        }
         self.files.check()?;
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
         // Another process can only be here if the lock file was removed. Then the sums in memory are outdated.
@@ -218,10 +207,7 @@ impl Store {
         } else {
             self.conn.prepare_cached("UPDATE campaign SET commits = ?1")?.execute([self.commits as i64])?;
         }
-        let armed = self.sums.attempts > self.saved.attempts;
-        if !(planted(Bug::ArmCommittedLater) && armed) {
-            self.commit_durably()?;
-        }
+        self.commit_durably()?;
         if changed {
             self.saved = Arc::new(self.sums.clone());
         }
@@ -237,12 +223,8 @@ impl Store {
     /// Moves the log into the database as far as concurrent readers allow, without waiting for them.
     fn checkpoint(&mut self) -> Result<(), LedgerError> {
         (self.checkpoint_wanted, self.checkpointed) = (false, Instant::now());
-        // A planted bug may have left a transaction open.
-        if self.conn.is_autocommit() {
-            self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
-            self.lock.sync()?;
-        }
-        Ok(())
+        self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        self.lock.sync()
     }
 
     /// Records that the ledger is closed. Only for a ledger whose commits all succeeded.

@@ -9,7 +9,6 @@ use crate::model::{
     Credits, FailureCode, RequestId,
     budget::Account,
     clock::APART_MAX_US,
-    planted::{Bug, planted},
     state::{HoldChange, State},
 };
 use serde::{Deserialize, Serialize};
@@ -224,9 +223,7 @@ impl Sums {
     /// Applies a change of holds and charges to the account.
     pub(super) fn book(&mut self, change: &HoldChange) {
         let account = &mut self.account;
-        let freed =
-            if planted(Bug::ChargeKeepsHold) && change.charged > Credits::ZERO { Credits::ZERO } else { change.freed };
-        account.held = (account.held + change.added).saturating_sub(freed);
+        account.held = (account.held + change.added).saturating_sub(change.freed);
         account.armed = account.armed + change.added;
         account.charged = account.charged + change.charged;
     }

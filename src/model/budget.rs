@@ -1,10 +1,7 @@
 //! The budget: decides whether the price of a request may be held. The decision is pure. The ledger makes it inside the
 //! arm transaction, so that charged plus held never exceeds the limit, at any time and across crashes.
 
-use super::{
-    credits::Credits,
-    planted::{Bug, planted},
-};
+use super::credits::Credits;
 use serde::{Deserialize, Serialize};
 
 /// The spending that the user allows.
@@ -136,7 +133,7 @@ impl Account {
         if price == Credits::ZERO {
             return Ok(());
         }
-        let held = if planted(Bug::HoldsNotCounted) { Credits::ZERO } else { self.held };
+        let held = self.held;
         if let Some(limit) = allowance.limit
             && self.charged + held + price > limit
         {

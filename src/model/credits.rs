@@ -1,6 +1,5 @@
 //! Credits: the unit in which the service charges. They are whole numbers, never negative.
 
-use super::planted::{Bug, planted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, iter::Sum, ops::Add, str::FromStr};
@@ -60,23 +59,9 @@ impl Amount {
 /// read here.
 pub fn read_amount(field: Option<&Value>, rounding: Rounding) -> Amount {
     let Some(field) = field.filter(|field| !field.is_null()) else { return Amount::Absent };
-    let amount = match whole(field, rounding) {
+    match whole(field, rounding) {
         Some(credits) => Amount::Credits(credits.min(Credits::STATED_MAX)),
         None => Amount::Unreadable(shown(field)),
-    };
-    mistaken(field, amount)
-}
-
-/// The amount that a reader with a planted bug returns.
-fn mistaken(field: &Value, amount: Amount) -> Amount {
-    match amount {
-        _ if !field.is_u64() && planted(Bug::FractionUnread) => Amount::Absent,
-        Amount::Credits(Credits(up))
-            if field.as_f64().is_some_and(|exact| exact < up as f64) && planted(Bug::FractionRoundedDown) =>
-        {
-            Amount::Credits(Credits(up - 1))
-        }
-        amount => amount,
     }
 }
 

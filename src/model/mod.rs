@@ -27,8 +27,6 @@ pub mod key;
 pub mod mode;
 pub mod nearest;
 pub mod note;
-pub mod planted;
-mod planted_moves;
 pub mod printable;
 pub mod reply_text;
 pub mod request;

@@ -4,7 +4,6 @@
 use super::{
     credits::Credits,
     mode::Mode,
-    planted_moves,
     state::{Event, Hold, IllegalMove, JobEnd, KeyAge, Move, Outcome, Standing, State},
 };
 
@@ -13,10 +12,6 @@ pub const CACHED_REFUSALS_MAX: u32 = 3;
 
 /// The next move of the state machine. It is pure, and total on states and events.
 pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
-    planted_moves::mistaken(standing, event, decided(standing, event))
-}
-
-fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
     let to = |state, hold| Move {
         state,
         hold,

@@ -7,7 +7,6 @@ use crate::{
     model::{
         fault_point::{self, Point, unless_failing},
         key::hex,
-        planted::{Bug, planted},
     },
 };
 use sha2::{Digest, Sha256};
@@ -64,8 +63,7 @@ impl NewFile {
 
     fn begin(path: &Path, replaces: bool) -> Result<NewFile, SinkError> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("output");
-        let temporary =
-            if planted(Bug::WrittenInPlace) { path.to_owned() } else { path.with_file_name(temporary_name(name)) };
+        let temporary = path.with_file_name(temporary_name(name));
         let failed = |step| {
             let path = temporary.clone();
             move |fault| SinkError::Storage { path, step, fault }

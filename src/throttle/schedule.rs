@@ -1,7 +1,6 @@
 //! Turns the service's two limits into a schedule: the time between requests, how many may be sent at once, and how
 //! many in a minute. It also decides by how much the burst is reduced for late arrivals.
 
-use crate::model::planted::{Bug, planted};
 use std::{num::NonZeroU32, time::Duration};
 
 /// The service's limits. The service's description, Limits: 60 a minute, with bursts up to 120.
@@ -55,15 +54,13 @@ impl Schedule {
         let most = rate.per_minute_max.max(1);
         let per_minute = rate.per_minute.clamp(1, most);
         let reserve = (per_minute / 240).max(2);
-        let steady = if planted(Bug::BurstOnTop) { 0 } else { per_minute };
-        let room = most.saturating_sub(steady).saturating_sub(reserve);
+        let room = most.saturating_sub(per_minute).saturating_sub(reserve);
         let period = (MINUTE / per_minute).max(WINDOW / most);
         let countable = u32::try_from(FILLING_MAX.as_nanos() / period.as_nanos().max(1)).unwrap_or(u32::MAX);
         let catch_up = per_minute.div_ceil(30);
         let burst = NonZeroU32::new(room.max(catch_up).min(countable)).unwrap_or(NonZeroU32::MIN);
-        let most = if planted(Bug::BurstOnTop) { u64::MAX } else { u64::from(most) };
         let late_burst = NonZeroU32::new(catch_up.min(burst.get())).unwrap_or(NonZeroU32::MIN);
-        Schedule { period, burst, late_burst, most, borrowed: burst.get().saturating_sub(room) }
+        Schedule { period, burst, late_burst, most: u64::from(most), borrowed: burst.get().saturating_sub(room) }
     }
 
     /// The number of requests in this time at the steady rate.

@@ -40,7 +40,6 @@ mod memory;
 mod outputs;
 mod plan;
 #[cfg(feature = "harness")]
-mod planted;
 mod properties;
 mod rate;
 mod real_input;

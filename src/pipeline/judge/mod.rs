@@ -8,12 +8,7 @@ use crate::{
     catalogue::{AnswerSpec, ColumnValue, Declaration, VerdictRule, VerdictSpec},
     client::{Classified, EarlyAnswer, JsonBody, calls_itself_a_failure, has_error, is_word_of_failure},
     error::Error,
-    model::{
-        Credits, Judgement, Verdict,
-        planted::{Bug, planted},
-        printable::printable_cut,
-        state::Outcome,
-    },
+    model::{Credits, Judgement, Verdict, printable::printable_cut, state::Outcome},
     pipeline::campaign::rules::Rules,
     template::{AnswerRules, AnswerView, Templates},
 };
@@ -93,9 +88,9 @@ impl Judge {
         let payload = self.answer.payload(&answer.value);
         let found = self.find(&answer.value, sent, day_of(answered_at_us));
         let (judgement, rule) = found.unwrap_or_else(|| (Judgement::unrecognised(), None));
-        let echo = mistaken(echo(&answer.value, payload, sent));
+        let echo = echo(&answer.value, payload, sent);
         let doubt = match &echo {
-            _ if answer.duplicate_names && !planted(Bug::DuplicateNamesClear) => Some("duplicate_names"),
+            _ if answer.duplicate_names => Some("duplicate_names"),
             _ if answer.wrong_encoding => Some("wrong_encoding"),
             _ if answer.unreadable_numbers => Some("unreadable_number"),
             Echo::OtherMode(_) => Some("other_mode"),
@@ -211,15 +206,6 @@ fn compares(rule: &VerdictRule, place: &str, word: &str) -> bool {
 /// The day of an instant in UTC.
 fn day_of(at_us: i64) -> Option<Date> {
     Some(Timestamp::from_microsecond(at_us).ok()?.to_zoned(TimeZone::UTC).date())
-}
-
-/// The echo as a judge with the planted bug sees it.
-fn mistaken(echo: Echo) -> Echo {
-    match echo {
-        Echo::OtherMode(_) if planted(Bug::OtherModeAccepted) => Echo::Fits,
-        Echo::Differs if planted(Bug::EchoIgnored) => Echo::Fits,
-        echo => echo,
-    }
 }
 
 #[cfg(test)]

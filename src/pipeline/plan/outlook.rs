@@ -6,12 +6,7 @@ use crate::{
     client::Client,
     error::Error,
     ledger::Sums,
-    model::{
-        Credits, ExitCode, Mode, Stop,
-        budget::BudgetRefusal,
-        clock::local_time,
-        planted::{Bug, planted},
-    },
+    model::{Credits, ExitCode, Mode, Stop, budget::BudgetRefusal, clock::local_time},
     pipeline::{
         campaign::{Campaign, file::Share},
         send::{
@@ -117,7 +112,7 @@ pub fn obstacles(campaign: &Campaign, plan: &Plan, seen: &AccountSeen) -> Result
     }
     if let (Some(sums), Some(Ok(api_key))) = (&plan.known, &seen.api_key) {
         let settings = campaign.settings_digest(api_key)?;
-        let kept = kept_stop(sums, &settings).filter(|_| !plan.is_settled() && !planted(Bug::StopForgotten));
+        let kept = kept_stop(sums, &settings).filter(|_| !plan.is_settled());
         obstacles.extend(kept.or_else(|| long_pause(sums, now_us)).map(|stop| of_earlier_run(&stop)));
     }
     obstacles.extend(guard(campaign, plan));

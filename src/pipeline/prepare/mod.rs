@@ -37,12 +37,7 @@ use crate::{
     error::Error,
     ledger::{CheckUseRow, Ledger, LedgerError, Reading},
     mapping::FieldFeed,
-    model::{
-        Credits, Mode,
-        clock::ClockWatch,
-        planted::{Bug, planted},
-        state::State,
-    },
+    model::{Credits, Mode, clock::ClockWatch, state::State},
     template::{Tables, Templates},
     throttle::{Bucket, Throttle},
 };
@@ -150,7 +145,7 @@ impl Prepared {
         crate::sink::create_folder(&campaign.out)?;
         refuse_inputs_inside(&campaign)?;
         claim(&campaign.out, &campaign.name, &ledger.reading()?)?;
-        let private = if fresh || planted(Bug::BucketFullAtStart) { Bucket::Full } else { Bucket::Empty };
+        let private = if fresh { Bucket::Full } else { Bucket::Empty };
         let (bucket, rate_note) = bucket(&campaign.service, &api_key, private, campaign.clock);
         let read_afresh = None;
         Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside, read_afresh, read_again })

@@ -16,10 +16,7 @@ use crate::{
     catalogue::DeclaredCheck,
     error::Error,
     ledger::{AskFate, Ledger, LedgerError, LedgerPart, PartFiles, PartPlan, Reading, Sums},
-    model::{
-        Credits, Verdict,
-        planted::{Bug, planted},
-    },
+    model::{Credits, Verdict},
     sink::{self, Dataset, DatasetKind, ImageOutput, JsonlRows, Manifest, OutputFormat, OutputMode, Part, TableWriter},
 };
 use project::Projector;
@@ -114,7 +111,7 @@ impl Publisher {
             format: campaign.format,
             projector,
             mode: campaign.mode,
-            rehearsal: campaign.service.simulate && !planted(Bug::RehearsalUnnamed),
+            rehearsal: campaign.service.simulate,
             tap: Mutex::new(tap),
             rules,
             accept_unrecognised,
@@ -184,7 +181,6 @@ impl Publisher {
             }
         }
         let mut parts = reading.parts()?;
-        let early = planted(Bug::ManifestBeforeParts).then(|| self.manifest(&self.ledger.reading()?, stage, &parts));
         for part in &mut parts {
             let is_gone = |part: &LedgerPart| {
                 let answers = part.answers.is_some().then(|| part.answers_path());
@@ -197,7 +193,7 @@ impl Publisher {
                 (part.written, part.answers) = (Some(files.results), files.answers);
             }
         }
-        let manifest = early.unwrap_or_else(|| self.manifest(reading, stage, &parts))?;
+        let manifest = self.manifest(reading, stage, &parts)?;
         manifest.write_atomically(&self.out)?;
         sink::sweep(&self.out, &manifest, is_thorough)?;
         // Last, because only `status` and the report need it.

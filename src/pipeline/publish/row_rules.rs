@@ -7,11 +7,7 @@ use crate::{
     client::{JsonBody, json_body},
     error::Error,
     ledger::{AnswerToJudge, AskView, CheckUseRow, LedgerError, RequestView, StoredAnswer},
-    model::{
-        Judgement, Verdict,
-        attachment::is_digest_text,
-        planted::{Bug, planted},
-    },
+    model::{Judgement, Verdict, attachment::is_digest_text},
     pipeline::{
         campaign::{recorded::recorded_object, result_layout::ResultLayout, rules::Rules},
         judge::Judge,
@@ -182,7 +178,7 @@ type Met<'a> = Vec<Option<(&'a str, Option<bool>)>>;
 /// The verdict of a row. `clear` and `data` become `review` if the answer differs from what the row expected or does
 /// not state it. All other verdicts stay as they are.
 fn as_expected(judged: Judgement, met: &[Option<(&str, Option<bool>)>]) -> Judgement {
-    if !matches!(judged.verdict, Verdict::Clear | Verdict::Data) || planted(Bug::MismatchClear) {
+    if !matches!(judged.verdict, Verdict::Clear | Verdict::Data) {
         return judged;
     }
     let of = |wanted: Option<bool>| met.iter().flatten().find(|(_, meets)| *meets == wanted);

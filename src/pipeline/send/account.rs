@@ -12,11 +12,7 @@ use crate::{
     client::{Balance, BalanceReply, Client, Delays, NotAnswered, PushBack, Said, balance_reply},
     error::Error,
     ledger::Sums,
-    model::{
-        Clock, Credits, Stop,
-        clock::ClockSample,
-        planted::{Bug, planted},
-    },
+    model::{Clock, Credits, Stop, clock::ClockSample},
     pipeline::campaign::service::Service,
     throttle::{Bucket, Throttle},
 };
@@ -64,9 +60,7 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
     let mut delays = Delays::new(context.clock.now_us().unsigned_abs());
     let (mut last, mut of_another) = (String::new(), 0);
     for _ in 0..TRIES_MAX {
-        let ungated =
-            planted(Bug::BalanceBesideGate).then(|| Throttle::new(context.campaign.service.pace(), Bucket::Full));
-        let permit = ungated.as_ref().unwrap_or(&context.throttle).admit().await;
+        let permit = context.throttle.admit().await;
         let before = context.ledger.sums();
         // The gate opens after at most 15 minutes, and the service may have asked for a longer pause meanwhile.
         if let Some(until_us) = paused_until(&before, context.clock.now_us()) {

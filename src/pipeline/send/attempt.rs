@@ -16,7 +16,6 @@ use crate::{
     model::{
         Credits, Judgement, Permit, RequestId,
         budget::BudgetRefusal,
-        planted::{Bug, planted},
         state::{IllegalMove, Outcome},
     },
 };
@@ -170,7 +169,7 @@ pub async fn attempt(
     // Checked after the commit, which may have taken long: the machine may have slept, or another reply may have closed
     // the gate.
     let withheld = match &permit {
-        _ if context.clock_watch.has_moved() && !planted(Bug::SleptAfterCommit) => Some(AttemptEnd::ClockMoved),
+        _ if context.clock_watch.has_moved() => Some(AttemptEnd::ClockMoved),
         // An upload may have waited for the rate between its steps.
         _ if context.key_in_question.load(Ordering::Relaxed) => Some(AttemptEnd::GateClosed),
         Some(_) if context.throttle.paused_until().is_none() && !context.check_pauses.is_paused(&sent.check) => None,

@@ -9,11 +9,7 @@ use super::{
 use crate::{
     error::Error,
     ledger::Sums,
-    model::{
-        ExitCode, Stop,
-        clock::APART_MAX_US,
-        planted::{Bug, planted},
-    },
+    model::{ExitCode, Stop, clock::APART_MAX_US},
 };
 use std::time::Duration;
 use tokio::time::Instant;
@@ -25,15 +21,14 @@ pub const EARLIER_PAUSE: &str = "the service asked an earlier run to wait";
 /// by a clock ahead of this one is ignored.
 pub fn paused_until(sums: &Sums, now_us: i64) -> Option<i64> {
     let until_us = sums.paused_until_us.filter(|until_us| *until_us > now_us)?;
-    let set_later = sums.paused_at_us.is_some_and(|at| at.saturating_sub(now_us) > APART_MAX_US);
-    let ahead = set_later && !planted(Bug::ForeignPauseKept);
+    let ahead = sums.paused_at_us.is_some_and(|at| at.saturating_sub(now_us) > APART_MAX_US);
     (!ahead && !is_foreign(sums, now_us)).then_some(until_us)
 }
 
 /// Whether the pause ends later than any recorded pause can, so it must come from another clock.
 fn is_foreign(sums: &Sums, now_us: i64) -> bool {
     let left_us = sums.paused_until_us.map_or(0, |until_us| until_us.saturating_sub(now_us));
-    left_us > micros(PAUSE_KEPT_MAX) && !planted(Bug::ForeignPauseKept)
+    left_us > micros(PAUSE_KEPT_MAX)
 }
 
 /// The stop of an earlier run, if these settings are those that it ran with.
@@ -96,7 +91,7 @@ impl EarlierStop {
     /// The stop of an earlier run, if no setting has changed that could prevent it from happening again.
     async fn kept_stop(self, context: &RunContext) -> Result<Option<Stop>, Error> {
         let sums = context.ledger.sums();
-        if sums.stop.is_none() || planted(Bug::StopForgotten) {
+        if sums.stop.is_none() {
             return Ok(None);
         }
         let kept = kept_stop(&sums, &context.settings).filter(|_| !self.continue_anyway);
@@ -112,7 +107,7 @@ impl EarlierStop {
     pub async fn pause(self, context: &RunContext) -> Result<Option<Stop>, Error> {
         let (sums, now_us) = (context.ledger.sums(), context.clock.now_us());
         let is_paused = sums.paused_until_us.is_some() || !sums.paused_checks.is_empty();
-        if !is_paused || planted(Bug::PauseOfThisRun) {
+        if !is_paused {
             return Ok(None);
         }
         if self.lift_pause || is_foreign(&sums, now_us) {

@@ -23,7 +23,6 @@ pub mod make_ready;
 pub mod moment;
 pub mod next_step;
 pub mod peer;
-pub mod planted_steps;
 pub mod prices;
 mod progress;
 pub mod queue;

@@ -6,7 +6,6 @@ use crate::{
     ledger::Settled,
     model::{
         Mode,
-        planted::{Bug, planted},
         state::{Outcome, State},
         transitions::CACHED_REFUSALS_MAX,
     },
@@ -42,8 +41,6 @@ pub enum Next {
     LeftForLater(Candidate),
     /// Its attempts are used up in sandbox, where it fails.
     AttemptsOver(Candidate),
-    /// It needs a new key, because a 429 is cached under its key.
-    NewKey(Candidate),
     /// The cause of the refusal may be the account, the configuration or this request alone. The account balance
     /// decides.
     AskAccount(Candidate),
@@ -126,7 +123,7 @@ impl Attempted {
     /// uncharged.
     pub fn may_change_key(&self) -> bool {
         let state = self.settled.state;
-        (state == State::Planned || planted(Bug::NewKeyInDoubt) && state == State::InDoubt)
+        state == State::Planned
             && self.settled.refusals_in_row >= 2
             && self.settled.cached_refusals < CACHED_REFUSALS_MAX
     }

@@ -21,7 +21,6 @@ use super::{attempt::Attempted, context::Candidate, moment::Moment};
 use crate::model::{
     Credits, Mode, Stop,
     budget::BalanceReading,
-    planted::{Bug, planted},
     state::{Outcome, State},
 };
 use lone::{Lone, Replied};
@@ -121,8 +120,7 @@ impl Prices {
     }
 
     fn is_unproven(&self, next: &Candidate) -> bool {
-        let exempt = next.in_doubt || planted(Bug::FirstChargeUnproven);
-        self.watched && !exempt && !self.proven.contains(&next.check)
+        self.watched && !next.in_doubt && !self.proven.contains(&next.check)
     }
 
     /// Whether the balance must be read before this request is sent.
@@ -139,13 +137,13 @@ impl Prices {
     pub fn is_due(&self, now: Moment) -> bool {
         let is_long_ago = self.read.is_none_or(|(_, at)| now.since(at) >= READ_AFTER);
         let most = if self.repeated.is_empty() { UNSTATED_MAX } else { REPEATED_MAX };
-        let is_hidden = self.unstated >= most && !planted(Bug::UnstatedNeverRead);
+        let is_hidden = self.unstated >= most;
         self.watched && (is_hidden || is_long_ago && self.answers_since_reading >= READ_ANSWERS)
     }
 
     /// Whether reading the balance at the end of the run can show anything new.
     pub fn has_unread(&self) -> bool {
-        self.watched && self.answers_since_reading > 0 && !planted(Bug::UnstatedNeverRead)
+        self.watched && self.answers_since_reading > 0
     }
 
     /// Whether another answer that states no charge may wait to be recorded beside so many others, without delaying the
@@ -244,9 +242,6 @@ impl Prices {
         }
         self.unexplained = self.unexplained + by;
         self.lower.clear();
-        if planted(Bug::PriceProvenForGood) {
-            return;
-        }
         let lately = |(at, _): &(Moment, u32)| now.since(*at) < ALONE_AGAIN_IN && self.answers < ALONE_AGAIN_ANSWERS;
         let (since, times) = self.alone_again.filter(lately).unwrap_or((now, 0));
         if times == 0 {

@@ -6,11 +6,7 @@ use super::context::{Candidate, CheckContext};
 use crate::{
     error::Error,
     ledger::{Reading, SentBefore},
-    model::{
-        RequestId,
-        planted::{Bug, planted},
-        state::State,
-    },
+    model::{RequestId, state::State},
     pipeline::intake::IntakeProgress,
 };
 use std::{
@@ -132,10 +128,7 @@ pub struct RequestQueue {
 impl RequestQueue {
     /// A queue of the requests of a run. Make it before anything is sent.
     pub fn new(reading: Reading, wait_for_rows: bool) -> Result<RequestQueue, Error> {
-        let mut sent_before = parts(&reading, reading.last_attempt()?)?;
-        if planted(Bug::DoubtNeverSent) {
-            sent_before.retain(|part| part.sent != UNREFUSED[0]);
-        }
+        let sent_before = parts(&reading, reading.last_attempt()?)?;
         Ok(RequestQueue {
             reading,
             sent_before,

@@ -1,10 +1,7 @@
 //! Decides which request is sent next: a new one, one of an earlier run, or one that is due again.
 
 use super::{context::Candidate, moment::Moment};
-use crate::model::{
-    RequestId,
-    planted::{Bug, planted},
-};
+use crate::model::RequestId;
 use std::collections::{BTreeMap, VecDeque};
 
 /// While both wait, a repeat gets its turn after this many new requests: rows that the service fails for ever must not take
@@ -41,9 +38,7 @@ impl Schedule {
         match (self.new.is_empty(), self.due.is_empty() && self.sent_before.is_empty()) {
             (_, true) => false,
             (true, false) => true,
-            (false, false) => {
-                planted(Bug::RepeatsFirst) || self.lead >= NEW_PER_REPEAT && self.repeats < self.repeats_max
-            }
+            (false, false) => self.lead >= NEW_PER_REPEAT && self.repeats < self.repeats_max,
         }
     }
 

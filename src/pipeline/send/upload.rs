@@ -10,12 +10,7 @@ use crate::{
     client::{Begun, Exchange, Said, Stored, TransportFault, stored},
     error::Error,
     ledger::{RequestFiles, UploadRow},
-    model::{
-        Attachment, Credits, Permit, RequestId,
-        key::hex,
-        planted::{Bug, planted},
-        state::State,
-    },
+    model::{Attachment, Credits, Permit, RequestId, key::hex, state::State},
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -64,7 +59,7 @@ pub fn due(row: &RequestFiles, now_us: i64) -> Due {
         (State::Planned, Some(upload)) => {
             let age_us = now_us.saturating_sub(upload.made_at_us);
             let is_valid = upload.made_at_us != ANNOUNCED && (0..VALID_US).contains(&age_us);
-            match is_valid || planted(Bug::ExpiredUploadNamed) {
+            match is_valid {
                 true => Due::No,
                 false if row.was_sent => Due::Expired,
                 false => Due::Yes,
@@ -151,13 +146,13 @@ pub async fn upload(
 
 /// Records an upload, unless another request names the same one.
 async fn recorded(context: &RunContext, request: RequestId, upload: &UploadRow) -> Result<bool, Error> {
-    Ok(planted(Bug::UploadUnrecorded) || context.ledger.record_upload(request, upload.clone()).await?)
+    Ok(context.ledger.record_upload(request, upload.clone()).await?)
 }
 
 /// The charge that the reply to a step of an upload states: `price` if it cannot be read.
 fn charge_of_step(context: &RunContext, said: &Said<'_>, price: Credits) -> Option<Credits> {
     let stated = said.unexpected_charge(context.campaign.service.settings.charge_pointer.as_deref(), price);
-    stated.filter(|_| !planted(Bug::UploadChargeIgnored)).map(|stated| stated.credits().unwrap_or(price))
+    stated.map(|stated| stated.credits().unwrap_or(price))
 }
 
 /// Books the charge of a step, and returns it.

@@ -5,7 +5,6 @@ use super::Engine;
 use crate::{
     model::{
         Credits, Failure, FailureCode, Mode, Stage, Stop,
-        planted::{Bug, planted},
         state::{Event, Outcome, State},
         transitions::CACHED_REFUSALS_MAX,
     },
@@ -79,10 +78,6 @@ impl Engine {
             Outcome::Unauthorised | Outcome::Misrouted => self.guards.is_working(&one.check),
             _ => self.now.sums.was_answered(&one.check),
         };
-        if stops_all(attempted.outcome) {
-            self.stops.push(stop);
-            return;
-        }
         if attempted.outcome == Outcome::RateLimited && !one.answered_beside {
             // The service may limit this check alone. The row is not the cause.
             self.leave_out(&one.check, stop);
@@ -210,14 +205,4 @@ fn failure(attempted: &Attempted) -> Failure {
         ),
     };
     Failure { stage: Stage::Send, code, message }
-}
-
-/// For planted bugs that let the refusal of one row stop all.
-fn stops_all(outcome: Outcome) -> bool {
-    match outcome {
-        Outcome::Misrouted => planted(Bug::OneMissingRouteStops),
-        Outcome::Unauthorised => planted(Bug::OneUnauthorisedStops),
-        Outcome::NoCredits => planted(Bug::OneWithoutCreditsStops),
-        _ => false,
-    }
 }

@@ -4,8 +4,7 @@ use super::{Command, Engine, POSTPONED_MAX, Why};
 use crate::{
     error::Error,
     model::{
-        Credits, Failure, FailureCode, RequestId, Stage, Stop,
-        planted::{Bug, planted},
+        Credits, Failure, FailureCode, Stage, Stop,
         state::{Event, IllegalMove, Outcome},
         transitions::CACHED_REFUSALS_MAX,
     },
@@ -15,8 +14,7 @@ use crate::{
         context::Candidate,
         gate::{PUSH_BACK_MAX, pause_end, whole_seconds},
         guards::Unread,
-        next_step::Next,
-        planted_steps::next_step,
+        next_step::{Next, next_step},
     },
 };
 use std::time::Duration;
@@ -77,11 +75,7 @@ impl Engine {
 
     /// Counts consecutive faults, once per request.
     fn count(&mut self, one: &Candidate, attempted: &Attempted) {
-        let request = if planted(Bug::RepliesCounted) {
-            RequestId(one.request.0 * 1_000 + i64::from(one.attempts))
-        } else {
-            one.request
-        };
+        let request = one.request;
         // What an earlier run could not read either says nothing about the others.
         if attempted.is_not_read() && !one.is_of_earlier_run {
             if self.guards.not_read(&unread(one, attempted)) {
@@ -139,7 +133,6 @@ impl Engine {
                 self.left_for_later(&one);
             }
             Next::AttemptsOver(one) => self.attempts_over(&one, &attempted),
-            Next::NewKey(one) => self.new_key(one),
             Next::AskAccount(one) => {
                 if self.stops.is_empty() {
                     self.read_balance(Duration::ZERO, Why::Refused(Box::new((one, attempted))));

@@ -1,8 +1,8 @@
 //! Planted bugs measure the simulation. For each bug of [`Bug`], a new process plants the bug and plays seeds until one
 //! catches it. The table names the seed, the check that failed and the seconds. Without a bug, the same seeds must hold.
-//! Run with `make planted`, which needs the feature `harness`.
+//! Run with `make planted`, which plants the bugs in a copy of the sources.
 //!
-//! The seed that caught a bug before, in `planted/seeds.txt`, is played first. If it no longer catches the bug, all
+//! The seed that caught a bug before, in `seeds.txt`, is played first. If it no longer catches the bug, all
 //! seeds are played in order. `RESCREEN_PLANTED_SEARCH=1` searches for every bug and writes the file again.
 //! `RESCREEN_PLANTED_SECONDS=N` starts no search after N seconds; bugs that remain are listed as not searched.
 
@@ -30,8 +30,8 @@ use std::{
 /// The number of seeds within which a bug must be caught.
 const SEEDS_MAX: u64 = 1_000;
 /// The seeds that caught a bug before: name and seed, line by line.
-const KNOWN_SEEDS: &str = include_str!("planted/seeds.txt");
-const KNOWN_SEEDS_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/planted/seeds.txt");
+const KNOWN_SEEDS: &str = include_str!("../planted/seeds.txt");
+const KNOWN_SEEDS_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/planted/seeds.txt");
 /// A search plays this many seeds at a time.
 const THREADS: usize = 2;
 /// In real time; a seed takes a fraction of a second. Lives are bounded in simulated time, but a loop without a wait is
@@ -166,7 +166,7 @@ fn try_to_catch(bug: Bug, known: Option<u64>, may_search: bool, seeds: Range<u64
 /// The seed that caught a bug before.
 fn known_seed(name: &str) -> Option<u64> {
     let (_, seed) = KNOWN_SEEDS.lines().filter_map(|line| line.split_once(' ')).find(|(bug, _)| *bug == name)?;
-    Some(seed.parse().expect("planted/seeds.txt has a name and a seed in each line"))
+    Some(seed.parse().expect("seeds.txt has a name and a seed in each line"))
 }
 
 /// The seed that caught a bug, and the violation; or why none did. A seed that did not end counts as caught only if it
