@@ -5,7 +5,7 @@
 use super::{
     answered::{first_and_last_attempt, sums},
     parameters::Parameters,
-    service::Service,
+    service::{Service, States},
     stage::{Stage, Terms, UNLIMITED},
     table::{Line, mebibytes, written},
     watched::{Watched, watch},
@@ -87,7 +87,7 @@ fn lines(grown: &Grown) -> Vec<Line> {
 
 fn grow(rows: u64) -> Grown {
     let stage = Stage::of_templates(rows);
-    let service = Service::start(0);
+    let service = Service::start(0, States::Balance);
     stage.set(&Terms { url: &service.url(), rate: UNLIMITED, in_flight: 64 });
     let lasts = SIZES.iter().find(|(size, _)| rows <= *size).map_or("300s", |(_, lasts)| lasts);
 

@@ -24,6 +24,7 @@ mod table;
 mod watched;
 
 use parameters::Parameters;
+use service::States;
 use table::Line;
 
 /// A part: a function that returns the measured lines.
@@ -48,10 +49,11 @@ fn main() {
         let in_flight = in_flight.parse().expect("the bench starts the bare client with a number");
         return bare::send_all(url, requests.as_ref(), in_flight);
     }
-    if let [word, latency_ms] = &words[..]
+    if let [word, latency_ms, states] = &words[..]
         && word == service::WORD
     {
-        return service::serve(latency_ms.parse().expect("the bench starts the service with a number"));
+        let latency_ms = latency_ms.parse().expect("the bench starts the service with a number");
+        return service::serve(latency_ms, States::of(states).expect("the bench starts the service with a known word"));
     }
     let parameters = Parameters::read();
     println!("{}\n", machine::line(&parameters));

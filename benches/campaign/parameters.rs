@@ -3,11 +3,13 @@
 
 use std::{env, fmt::Display, str::FromStr};
 
-/// The values of `BENCH_PARTS`, `BENCH_PAIRS`, `BENCH_ROWS`, `BENCH_LARGE` and `BENCH_PIN`.
+/// The values of `BENCH_PARTS`, `BENCH_STATES`, `BENCH_PAIRS`, `BENCH_ROWS`, `BENCH_LARGE` and `BENCH_PIN`.
 #[derive(Debug)]
 pub struct Parameters {
     /// Names of parts; empty means all.
     parts: Vec<String>,
+    /// What the services of pairs state about credits; empty means all.
+    states: Vec<String>,
     /// How many times rescreen and the bare client take turns.
     pub pairs: usize,
     /// No run has more rows than this.
@@ -24,22 +26,22 @@ impl Parameters {
     pub fn read() -> Parameters {
         let rows: Option<u64> = number("BENCH_ROWS");
         Parameters {
-            parts: env::var("BENCH_PARTS")
-                .unwrap_or_default()
-                .split([',', ' '])
-                .filter(|name| !name.is_empty())
-                .map(str::to_owned)
-                .collect(),
-            pairs: number("BENCH_PAIRS").unwrap_or(5),
+            parts: names("BENCH_PARTS"),
+            states: names("BENCH_STATES"),
+            pairs: number("BENCH_PAIRS").unwrap_or(3),
             rows_max: rows.unwrap_or(u64::MAX),
-            pair_rows: rows.unwrap_or(100_000),
+            pair_rows: rows.unwrap_or(30_000),
             large: number("BENCH_LARGE").unwrap_or(0) != 0,
             pin: number("BENCH_PIN").unwrap_or(1) != 0,
         }
     }
 
     pub fn wants(&self, part: &str) -> bool {
-        self.parts.is_empty() || self.parts.iter().any(|name| name == part)
+        is_named(&self.parts, part)
+    }
+
+    pub fn wants_states(&self, states: &str) -> bool {
+        is_named(&self.states, states)
     }
 
     /// This number of rows, or the most that are allowed.
@@ -53,6 +55,17 @@ impl Parameters {
         sizes.dedup();
         sizes
     }
+}
+
+/// The names in a list that is separated by commas or spaces.
+fn names(variable: &str) -> Vec<String> {
+    let list = env::var(variable).unwrap_or_default();
+    list.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Whether a list has this name, or none.
+fn is_named(list: &[String], name: &str) -> bool {
+    list.is_empty() || list.iter().any(|listed| listed == name)
 }
 
 fn number<N: FromStr<Err: Display>>(name: &str) -> Option<N> {

@@ -1,6 +1,6 @@
 //! The service of the benchmark: a process of its own that answers faster than the bare client can ask. It knows one
 //! route and the balance, and answers every request with about 1.4 KB of JSON that resembles the other answers. It
-//! judges nothing, and remembers only the keys, to count what was sent twice.
+//! judges nothing, and remembers only the keys, to count what was sent twice. What it states about credits is chosen.
 
 use super::simulator_process::Guarded;
 use std::{
@@ -24,6 +24,51 @@ pub const WORD: &str = "service";
 /// The credits of the account at the start. Each request costs one.
 const CREDITS: usize = 1_000_000_000;
 
+/// What the service states about credits. It charges one for each request, whatever it states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum States {
+    /// Each answer states its charge and the balance.
+    Charges,
+    /// Each answer states the balance.
+    Balance,
+    /// No answer states anything.
+    Nothing,
+    /// Each answer states the balance, and it never moves. Neither does the balance that is queried.
+    Frozen,
+}
+
+impl States {
+    pub const ALL: [States; 4] = [States::Charges, States::Balance, States::Nothing, States::Frozen];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            States::Charges => "charges",
+            States::Balance => "balance",
+            States::Nothing => "nothing",
+            States::Frozen => "frozen",
+        }
+    }
+
+    pub fn of(word: &str) -> Option<States> {
+        States::ALL.into_iter().find(|states| states.word() == word)
+    }
+
+    /// The balance after this many requests.
+    fn balance(self, requests: usize) -> usize {
+        if self == States::Frozen { CREDITS } else { CREDITS - requests }
+    }
+
+    /// The members of an answer about credits, after this many requests.
+    fn members(self, requests: usize) -> String {
+        let balance = self.balance(requests);
+        match self {
+            States::Charges => format!(r#""creditsUsed":1,"remainingCredits":{balance},"#),
+            States::Balance | States::Frozen => format!(r#""remainingCredits":{balance},"#),
+            States::Nothing => String::new(),
+        }
+    }
+}
+
 /// A running service. It ends when this is dropped.
 pub struct Service {
     address: String,
@@ -39,9 +84,9 @@ pub struct Counts {
 
 impl Service {
     /// Starts a service that waits this long before each answer.
-    pub fn start(latency_ms: u64) -> Service {
+    pub fn start(latency_ms: u64, states: States) -> Service {
         let mut command = Command::new(std::env::current_exe().expect("this program knows its path"));
-        command.args([WORD, &latency_ms.to_string()]).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args([WORD, &latency_ms.to_string(), states.word()]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = Guarded(command.spawn().expect("the service starts"));
         let mut address = String::new();
         let said = child.0.stdout.take().expect("its standard output is a pipe");
@@ -66,19 +111,20 @@ impl Service {
 }
 
 /// What the service remembers.
-#[derive(Default)]
 struct Seen {
+    states: States,
     requests: Cell<usize>,
     keys: RefCell<HashSet<Vec<u8>>>,
 }
 
 /// The service. Runs until it is killed.
-pub fn serve(latency_ms: u64) {
+pub fn serve(latency_ms: u64, states: States) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
     let serving = async {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         println!("{}", listener.local_addr().expect("a bound listener has an address"));
-        let (seen, latency) = (Rc::new(Seen::default()), Duration::from_millis(latency_ms));
+        let seen = Rc::new(Seen { states, requests: Cell::default(), keys: RefCell::default() });
+        let latency = Duration::from_millis(latency_ms);
         loop {
             let Ok((stream, _)) = listener.accept().await else { continue };
             stream.set_nodelay(true).expect("an option of every stream");
@@ -149,9 +195,9 @@ fn answer(request: &[u8], seen: &Seen, reply: &mut Vec<u8>) -> bool {
         if let Some(key) = header(&request[..head], "idempotency-key") {
             seen.keys.borrow_mut().insert(key.to_vec());
         }
-        screening(requests, &String::from_utf8_lossy(&request[head..]))
+        screening(requests, &seen.states.members(requests + 1), &String::from_utf8_lossy(&request[head..]))
     } else {
-        format!(r#"{{"available_credits":{}}}"#, CREDITS - requests)
+        format!(r#"{{"available_credits":{}}}"#, seen.states.balance(requests))
     };
     let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
     reply.extend_from_slice(head.as_bytes());
@@ -160,7 +206,7 @@ fn answer(request: &[u8], seen: &Seen, reply: &mut Vec<u8>) -> bool {
 }
 
 /// The answer to a request: its input, and three candidates with a low score.
-fn screening(number: usize, input: &str) -> String {
+fn screening(number: usize, credits: &str, input: &str) -> String {
     let candidate = |place: usize| {
         let id = number * 3 + place;
         format!(
@@ -172,8 +218,7 @@ fn screening(number: usize, input: &str) -> String {
         )
     };
     let candidates = [0, 1, 2].map(candidate).join(",");
-    let remaining = CREDITS - number - 1;
     format!(
-        r#"{{"success":true,"requestId":"req-{number:012}","user_id":"usr-0001","mode":"production","reportType":"aml_screening","input":{input},"remainingCredits":{remaining},"results":{{"Header":{{"DatasetVersion":"2026.11.20","DatasetPublishedAt":"2026-11-20T04:00:00Z"}},"match":[{candidates}]}}}}"#
+        r#"{{"success":true,"requestId":"req-{number:012}","user_id":"usr-0001","mode":"production","reportType":"aml_screening","input":{input},{credits}"results":{{"Header":{{"DatasetVersion":"2026.11.20","DatasetPublishedAt":"2026-11-20T04:00:00Z"}},"match":[{candidates}]}}}}"#
     )
 }
