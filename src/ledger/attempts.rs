@@ -9,8 +9,7 @@ use rusqlite::params;
 /// subquery for `FROM`.
 pub(super) const EVERY_ATTEMPT: &str = "(SELECT request, armed_at, outcome FROM attempt
     UNION ALL SELECT id, first_armed_at, NULL FROM request
-    WHERE state = 1 AND attempts = 1 AND generation = 0 AND first_armed_at IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.request = request.id AND attempt.number = 1))";
+    WHERE state = 1 AND attempts = 1 AND generation = 0 AND first_armed_at IS NOT NULL)";
 
 /// Whether this attempt has no row while it is in flight.
 fn has_no_row(row: &RequestRow, number: u32) -> bool {
@@ -39,16 +38,14 @@ pub(super) struct AttemptEnd {
 /// What the recorded outcome of an attempt whose reply stated a charge ends with.
 const STATED: &str = "+charge";
 
-/// Records how an attempt ended. A release before version 10 recorded first attempts when they began, so a row may exist.
+/// Records how an attempt ended.
 pub(super) fn ended(store: &Store, row: &RequestRow, number: u32, end: &AttemptEnd) -> Result<(), LedgerError> {
     let outcome = format!("{}{}", end.outcome.as_str(), if end.states_charge { STATED } else { "" });
     let latency_ms = end.latency_ms.map(|latency| latency as i64);
     let http_status = end.http_status;
     if has_no_row(row, number) {
         let sql = "INSERT INTO attempt (request, number, generation, armed_at, outcome, http_status, latency_ms)
-                   VALUES (?1, 1, 0, ?2, ?3, ?4, ?5)
-                   ON CONFLICT (request, number) DO UPDATE SET outcome = excluded.outcome,
-                       http_status = excluded.http_status, latency_ms = excluded.latency_ms";
+                   VALUES (?1, 1, 0, ?2, ?3, ?4, ?5)";
         let armed_at = row.first_armed_at.unwrap_or_default();
         store.conn.prepare_cached(sql)?.execute(params![row.id, armed_at, outcome, http_status, latency_ms])?;
     } else {

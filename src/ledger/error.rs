@@ -1,7 +1,7 @@
 //! The errors of the ledger that stop a run. This module decides which faults mean that a ledger is lost, and which
 //! pass when another program is closed or disk space is freed.
 
-use super::{SCHEMA_VERSION, UPGRADED_VERSION};
+use super::SCHEMA_VERSION;
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 
@@ -40,9 +40,9 @@ pub enum LedgerError {
     )]
     NoAccess { path: PathBuf },
     #[error(
-        "the ledger {} has schema version {found}, made by {}; this is rescreen {}, which reads versions \
-         {UPGRADED_VERSION} to {SCHEMA_VERSION}. Use {} for this campaign",
-        .path.display(), maker(*found, program.as_deref()), env!("CARGO_PKG_VERSION"), remedy(*found, program.as_deref())
+        "the ledger {} has schema version {found}, made by {}; this is rescreen {}, which reads version \
+         {SCHEMA_VERSION}. Use {} for this campaign",
+        .path.display(), maker(program.as_deref()), env!("CARGO_PKG_VERSION"), remedy(program.as_deref())
     )]
     Version {
         path: PathBuf,
@@ -50,13 +50,6 @@ pub enum LedgerError {
         /// The version of rescreen that last used it, if it says so.
         program: Option<String>,
     },
-    #[error(
-        "the ledger {} has schema version {found} and must be upgraded to version {SCHEMA_VERSION}. First a copy of it \
-         is made, and the copy {} could not be written: {source}. The ledger is unchanged. Free disk space and check \
-         that the folder is writable, then run again",
-        .path.display(), .copy.display()
-    )]
-    NoBackup { path: PathBuf, found: i64, copy: PathBuf, source: std::io::Error },
     #[error(
         "an input has changed, and what a run would do about it is tried on a copy of the ledger {}, which could not be \
          written beside it: {source}; free disk space and check that the folder is writable, then try again",
@@ -211,19 +204,17 @@ impl LedgerError {
 }
 
 /// Which release made a ledger of another version.
-fn maker(found: i64, program: Option<&str>) -> String {
+fn maker(program: Option<&str>) -> String {
     match program {
         Some(program) => format!("rescreen {program}"),
-        None if found < UPGRADED_VERSION => "an earlier release of rescreen".to_owned(),
         None => "a later release of rescreen".to_owned(),
     }
 }
 
 /// Which release to use for it.
-fn remedy(found: i64, program: Option<&str>) -> String {
+fn remedy(program: Option<&str>) -> String {
     match program {
         Some(program) => format!("rescreen {program} or later"),
-        None if found < UPGRADED_VERSION => "the release that made it".to_owned(),
         None => "that release".to_owned(),
     }
 }

@@ -152,7 +152,7 @@ impl Ledger {
     ) -> Result<(), LedgerError> {
         self.write(move |store| {
             for id in jobs {
-                let sql = "UPDATE job SET ask_at = min(ask_at, ?2) WHERE job_id = ?1";
+                let sql = "UPDATE job SET poll_at = min(poll_at, ?2) WHERE job_id = ?1";
                 let known = store.conn.prepare_cached(sql)?.execute(params![id.as_str(), now_us])? > 0;
                 if !known {
                     let sql =
@@ -270,7 +270,7 @@ fn ask_later(
 ) -> Result<(), LedgerError> {
     let after = after.max(report.wait.unwrap_or_default());
     let ask_us = report.now_us.saturating_add(micros(after));
-    let sql = "UPDATE job SET asked_at = ?2, ask_at = ?3, asks = asks + 1, misses = ?4, heard = ?6,
+    let sql = "UPDATE job SET polled_at = ?2, poll_at = ?3, polls = polls + 1, misses = ?4, last_message = ?6,
                       missed_at = CASE WHEN ?5 THEN ?2 WHEN ?4 = 0 THEN NULL ELSE missed_at END
                WHERE request = ?1";
     let values = params![report.request.0, report.now_us, ask_us, misses, is_miss, report.heard];
@@ -283,12 +283,12 @@ impl Reading {
     /// fingerprint.
     pub fn due_jobs(&self, scope: &str, due: Due, count: usize) -> Result<Vec<DueJob>, LedgerError> {
         let (is_due, time_us) = match due {
-            Due::At(now_us) => ("ask_at <= ?1", now_us),
-            Due::AskedBefore(time_us) => ("ask_at IS NOT NULL AND asked_at < ?1", time_us),
+            Due::At(now_us) => ("poll_at <= ?1", now_us),
+            Due::AskedBefore(time_us) => ("poll_at IS NOT NULL AND polled_at < ?1", time_us),
         };
         let mut select = self.conn.prepare_cached(&format!(
             "SELECT job.request, check_name, job_id, accepted_at, body FROM job JOIN request ON request.id = job.request
-             WHERE {is_due} AND scope = ?2 ORDER BY ask_at LIMIT ?3"
+             WHERE {is_due} AND scope = ?2 ORDER BY poll_at LIMIT ?3"
         ))?;
         let found = select.query_map(params![time_us, scope, count as i64], |row| {
             let id: String = row.get(2)?;
@@ -305,8 +305,8 @@ impl Reading {
     /// requests.
     pub fn open_jobs(&self, scope: Option<&str>) -> Result<OpenJobs, LedgerError> {
         let mut select = self.conn.prepare_cached(
-            "SELECT count(*), min(accepted_at), min(ask_at) FROM job JOIN request ON request.id = job.request
-             WHERE ask_at IS NOT NULL AND (?1 IS NULL OR scope = ?1)",
+            "SELECT count(*), min(accepted_at), min(poll_at) FROM job JOIN request ON request.id = job.request
+             WHERE poll_at IS NOT NULL AND (?1 IS NULL OR scope = ?1)",
         )?;
         let open = select.query_row([scope], |row| {
             let count = row.amount(0)?;
@@ -318,8 +318,8 @@ impl Reading {
     /// The commonest replies in place of the state of a job, each with the number of jobs and one of them.
     pub fn odd_jobs(&self, most: usize) -> Result<Vec<OddJobs>, LedgerError> {
         let mut select = self.conn.prepare_cached(
-            "SELECT heard, count(*), min(job_id) FROM job WHERE ask_at IS NOT NULL AND heard IS NOT NULL
-             GROUP BY heard ORDER BY count(*) DESC, heard LIMIT ?1",
+            "SELECT last_message, count(*), min(job_id) FROM job WHERE poll_at IS NOT NULL AND last_message IS NOT NULL
+             GROUP BY last_message ORDER BY count(*) DESC, last_message LIMIT ?1",
         )?;
         let found = select.query_map([most as i64], |row| {
             Ok(OddJobs { heard: row.get(0)?, count: row.amount(1)?, job: row.get(2)? })
@@ -341,7 +341,7 @@ impl Reading {
         let mut found = Vec::new();
         if ids.is_empty() {
             found =
-                self.conn.prepare_cached(&sql("ask_at IS NOT NULL"))?.query_map([], job)?.collect::<Result<_, _>>()?;
+                self.conn.prepare_cached(&sql("poll_at IS NOT NULL"))?.query_map([], job)?.collect::<Result<_, _>>()?;
         }
         for id in ids {
             let mut select = self.conn.prepare_cached(&sql("job_id = ?1"))?;

@@ -59,7 +59,8 @@ pub(super) fn keep(store: &mut Store, new: &NewJob<'_>) -> Result<(), LedgerErro
     let ask_us = if is_early { new.now_us } else { new.now_us.saturating_add(micros(ASK_MIN)) };
     let server_us = new.server_offset_us.map(|offset| new.now_us.saturating_add(offset));
     // A request that a person let go again may become another job.
-    let sql = "INSERT OR REPLACE INTO job (request, job_id, accepted_at, accepted_at_server, asked_at, ask_at, charged)
+    let sql =
+        "INSERT OR REPLACE INTO job (request, job_id, accepted_at, accepted_at_server, polled_at, poll_at, charged)
                VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6)";
     let charged = new.charged.0 as i64;
     store.conn.prepare_cached(sql)?.execute(params![new.request.0, id, new.now_us, server_us, ask_us, charged])?;
@@ -69,15 +70,15 @@ pub(super) fn keep(store: &mut Store, new: &NewJob<'_>) -> Result<(), LedgerErro
 
 /// Makes jobs due that were accepted or asked for in the future: the clock was ahead then, and is not any more.
 pub(super) fn correct_times(store: &Store, now_us: i64) -> Result<(), LedgerError> {
-    let sql = "UPDATE job SET asked_at = 0, ask_at = min(ask_at, ?1), missed_at = min(missed_at, ?1)
-               WHERE ask_at IS NOT NULL AND max(asked_at, accepted_at) > ?1";
+    let sql = "UPDATE job SET polled_at = 0, poll_at = min(poll_at, ?1), missed_at = min(missed_at, ?1)
+               WHERE poll_at IS NOT NULL AND max(polled_at, accepted_at) > ?1";
     store.conn.prepare_cached(sql)?.execute([now_us])?;
     Ok(())
 }
 
 /// Records that the job of a request has ended, so that nobody asks for it again.
 pub(super) fn ended(store: &Store, request: i64) -> Result<(), LedgerError> {
-    store.conn.prepare_cached("UPDATE job SET ask_at = NULL WHERE request = ?1")?.execute([request])?;
+    store.conn.prepare_cached("UPDATE job SET poll_at = NULL WHERE request = ?1")?.execute([request])?;
     Ok(())
 }
 

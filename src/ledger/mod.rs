@@ -59,7 +59,6 @@ mod sources;
 mod store;
 mod sums;
 mod unsent;
-mod upgrade;
 mod writer;
 
 pub use activity::{AttemptSpan, ChargeAt, Shared};
@@ -95,8 +94,5 @@ pub use sources::SourceView;
 pub use sums::{CheckPause, KeptStop, SeenPrice, Sums};
 pub use writer::{CommitMode, Committing, Ledger};
 
-/// The version of the schema. A ledger of version 6 or 7 gets the tables that later versions add when it is opened for
-/// writing, after a copy of it was made. A ledger of any other version is refused.
-pub const SCHEMA_VERSION: i64 = 10;
-/// The oldest version that can be upgraded.
-const UPGRADED_VERSION: i64 = 6;
+/// The version of the schema. A ledger of any other version is refused.
+pub const SCHEMA_VERSION: i64 = 1;

@@ -5,7 +5,7 @@
 use super::{
     LedgerError,
     lock::{lock_path, log_bytes, log_is_alone, log_path, rollback_path, shared_memory_path},
-    schema::{Found, examine, imitate_since},
+    schema::{Found, examine},
 };
 use crate::files::{self, Access, Links, access, other_writers_in};
 use rusqlite::{
@@ -71,13 +71,6 @@ fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
     conn.pragma_update(None, "cache_size", -2_048)?;
     match examine(&conn)? {
         Found::Ledger => {}
-        Found::Older(version) => {
-            imitate_since(&conn, version)?;
-            // A run may have upgraded the ledger in the meantime. The empty tables would then hide what it adds.
-            if conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))? != version {
-                return opened_for_reading(path);
-            }
-        }
         // The run that created the file died before its first commit, so nothing was ever sent.
         Found::Nothing => return Err(LedgerError::Absent { path: path.to_owned() }),
     }

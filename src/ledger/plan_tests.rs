@@ -46,7 +46,7 @@ const INSERTED: [(&str, &[&str]); 24] = [
     ("column", &["first_key", "key"]),
     ("corrected", &["(SELECT row FROM correction WHERE correction.ask = ask.id ORDER BY id DESC LIMIT 1)"]),
     ("crossed", &["(SELECT count(*) FROM crossed WHERE crossed.request = request.id)"]),
-    ("is_due", &["ask_at <= ?1", "ask_at IS NOT NULL AND asked_at < ?1"]),
+    ("is_due", &["poll_at <= ?1", "poll_at IS NOT NULL AND polled_at < ?1"]),
     ("is_meant", &["charged <> 0", "state = 2 AND state NOT IN (1, 10)"]),
     ("is_state", &["state = 2 AND state NOT IN (1, 10)"]),
     ("job_id", &["(SELECT job_id FROM job WHERE job.request = request.id)"]),
@@ -59,7 +59,7 @@ const INSERTED: [(&str, &[&str]); 24] = [
     ("doubts", &["request.state IN (2, 3) AND request.state NOT IN (1, 10)"]),
     ("undecided", &["request.state IN (2, 3, 4, 12) AND request.state NOT IN (1, 10)"]),
     ("pending", &["request.state IN (0, 2, 3, 4, 12) AND request.state NOT IN (1, 10)"]),
-    ("which", &["ask.id BETWEEN 1 AND 5 AND ask.part = 3", "ask_at IS NOT NULL", "job_id = ?1"]),
+    ("which", &["ask.id BETWEEN 1 AND 5 AND ask.part = 3", "poll_at IS NOT NULL", "job_id = ?1"]),
 ];
 
 /// Around a part of a statement, so that it can be planned: first as a condition.

@@ -60,7 +60,7 @@ fn without_ask(conn: &Connection) -> Result<u64, LedgerError> {
 fn jobs_known(conn: &Connection) -> Result<BTreeSet<String>, LedgerError> {
     let mut select = conn.prepare(
         "SELECT DISTINCT check_name FROM job JOIN request ON request.id = job.request
-         WHERE state = ?1 OR asks > 0 AND misses = 0 AND heard IS NULL",
+         WHERE state = ?1 OR polls > 0 AND misses = 0 AND last_message IS NULL",
     )?;
     let found = select.query_map([State::Answered.code()], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)

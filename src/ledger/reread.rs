@@ -11,14 +11,13 @@ use super::{
     reading::failure_of,
     rows::{compress_rows, damaged},
     store::Store,
-    upgrade::write_copy,
 };
 use crate::{files, model::Checkpoint};
 use rusqlite::{Connection, Row, config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, params};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 /// Where a split is in its source, and where its asks are in the ledger.
@@ -122,6 +121,15 @@ impl Reading {
             });
         copied.map_err(|source| LedgerError::NoCopy { path: self.path().to_owned(), source })
     }
+}
+
+/// Writes the content of the database, including what is still in its log, into a new file.
+fn write_copy(conn: &Connection, copy: &Path) -> io::Result<()> {
+    // SQLite writes into an empty file and keeps its access rights.
+    let file = files::open_private(copy)?;
+    let name = copy.to_str().ok_or_else(|| io::Error::other("its name is not UTF-8 text"))?;
+    conn.execute("VACUUM INTO ?1", [name]).map_err(io::Error::other)?;
+    file.sync_all()
 }
 
 impl Ledger {

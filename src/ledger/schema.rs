@@ -1,27 +1,12 @@
-//! The schema of a ledger, by version. The file is untrusted data, because others may have changed it. This module
-//! decides what is accepted as a ledger: its schema must be exactly that of `schema.sql` and the additions of each later
-//! version, so that no foreign trigger or view ever runs.
+//! The schema of a ledger. The file is untrusted data, because others may have changed it. This module decides what is
+//! accepted as a ledger: its schema must be exactly that of `schema.sql`, so that no foreign trigger or view ever runs.
 
-use super::{LedgerError, SCHEMA_VERSION, UPGRADED_VERSION};
+use super::{LedgerError, SCHEMA_VERSION};
 use rusqlite::{Connection, OptionalExtension, Row};
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-};
+use std::{path::PathBuf, sync::OnceLock};
 
-/// The tables of version 6.
+/// The tables and indexes.
 const SCHEMA: &str = include_str!("schema.sql");
-/// What each later version adds or changes.
-const ADDITIONS: [(i64, &str); 4] = [
-    (7, include_str!("schema_7.sql")),
-    (8, include_str!("schema_8.sql")),
-    (9, include_str!("schema_9.sql")),
-    (10, include_str!("schema_10.sql")),
-];
-/// What a reader of an older ledger gets in place of version 10, whose other changes it does not need.
-const IMITATED_10: &str = "CREATE TEMP TABLE dictionary (id INTEGER PRIMARY KEY, check_name TEXT, text BLOB);
-    CREATE TEMP VIEW judged_again AS SELECT id AS request FROM main.request WHERE state = 10;";
 
 /// The maximum number of schema objects that are compared. Our schema has far fewer.
 const OBJECTS_MAX: usize = 200;
@@ -34,8 +19,6 @@ pub(super) enum Found {
     /// Nothing: the first commit was never made.
     Nothing,
     Ledger,
-    /// A ledger of this earlier version, without the tables that later versions add.
-    Older(i64),
 }
 
 /// Examines the schema of an open file.
@@ -50,16 +33,16 @@ pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
     match version {
         0 if found.is_empty() => return Ok(Found::Nothing),
         0 => return Err(LedgerError::Damaged("it is the database of another program".to_owned())),
-        UPGRADED_VERSION..=SCHEMA_VERSION => {}
+        SCHEMA_VERSION => {}
         found => {
             let path = PathBuf::from(conn.path().unwrap_or_default());
             return Err(LedgerError::Version { path, found, program: program_of(conn) });
         }
     }
-    let ours = schema_at(version);
-    if found == ours {
-        bounded(conn, version)?;
-        return Ok(if version == SCHEMA_VERSION { Found::Ledger } else { Found::Older(version) });
+    let ours = schema();
+    if found == *ours {
+        bounded(conn)?;
+        return Ok(Found::Ledger);
     }
     let added = found.iter().find(|object| !ours.contains(object));
     let gone = ours.iter().find(|object| !found.contains(object));
@@ -76,7 +59,7 @@ pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
 /// Refuses tables that are larger than a campaign can make them, because these tables are read whole. They have one row
 /// for each check, each declaration of a check, each input file, each 4 MiB of input and each 50,000 results, and a few
 /// short texts about the campaign.
-fn bounded(conn: &Connection, version: i64) -> Result<(), LedgerError> {
+fn bounded(conn: &Connection) -> Result<(), LedgerError> {
     const ROWS_MAX: i64 = 1_000_000;
     const TOTAL_BYTES_MAX: i64 = 64 << 20;
     for (table, bytes, row_bytes_max) in [
@@ -95,13 +78,6 @@ fn bounded(conn: &Connection, version: i64) -> Result<(), LedgerError> {
         ("answers_of_part", "octet_length(sha256)", 64),
         ("dictionary", "octet_length(check_name) + octet_length(text)", 1 << 20),
     ] {
-        let is_later = |since: i64, tables: &[&str]| version < since && tables.contains(&table);
-        if is_later(7, &["rules", "current_rules", "compared"])
-            || is_later(9, &["answers_of_part"])
-            || is_later(10, &["dictionary"])
-        {
-            continue;
-        }
         let sql = format!(
             "SELECT count(*), coalesce(sum(n), 0), coalesce(max(n), 0) FROM (SELECT {bytes} AS n FROM {table} LIMIT ?1)"
         );
@@ -123,43 +99,22 @@ fn program_of(conn: &Connection) -> Option<String> {
     (is_plain && !program.is_empty()).then_some(program)
 }
 
-/// The schema of this version. It is made by SQLite itself, once.
-fn schema_at(version: i64) -> Vec<Object> {
-    static MADE: Mutex<BTreeMap<i64, Vec<Object>>> = Mutex::new(BTreeMap::new());
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    made.entry(version).or_insert_with(|| made_of(version).expect("our own schema is valid")).clone()
+/// Our schema. It is made by SQLite itself, once.
+fn schema() -> &'static [Object] {
+    static MADE: OnceLock<Vec<Object>> = OnceLock::new();
+    MADE.get_or_init(|| made().expect("our own schema is valid"))
 }
 
-fn made_of(version: i64) -> Result<Vec<Object>, LedgerError> {
+fn made() -> Result<Vec<Object>, LedgerError> {
     let conn = Connection::open_in_memory()?;
     conn.execute_batch(SCHEMA)?;
-    let known = ADDITIONS.iter().filter(|(added_by, _)| *added_by <= version);
-    known.into_iter().try_for_each(|(_, text)| conn.execute_batch(text))?;
     schema_of(&conn)
 }
 
-/// Creates the tables of this version in an empty database, and records the version.
+/// Creates the tables in an empty database, and records the version.
 pub(super) fn create(conn: &Connection) -> Result<(), LedgerError> {
     conn.execute_batch(SCHEMA)?;
-    add_since(conn, UPGRADED_VERSION)
-}
-
-/// Adds what versions after this one add, and records the current version.
-pub(super) fn add_since(conn: &Connection, version: i64) -> Result<(), LedgerError> {
-    let missing = ADDITIONS.iter().filter(|(added_by, _)| *added_by > version);
-    missing.into_iter().try_for_each(|(_, text)| conn.execute_batch(text))?;
     Ok(conn.pragma_update(None, "user_version", SCHEMA_VERSION)?)
-}
-
-/// Gives a reader of an older ledger the tables that later versions add, empty and in memory. The file is not changed.
-pub(super) fn imitate_since(conn: &Connection, version: i64) -> Result<(), LedgerError> {
-    conn.pragma_update(None, "temp_store", "MEMORY")?;
-    let missing = ADDITIONS.iter().filter(|(added_by, _)| *added_by > version);
-    let imitate = |(added_by, text): &(i64, &str)| match added_by {
-        10 => conn.execute_batch(IMITATED_10),
-        _ => conn.execute_batch(&text.replace("CREATE TABLE", "CREATE TEMP TABLE")),
-    };
-    Ok(missing.into_iter().try_for_each(imitate)?)
 }
 
 fn schema_of(conn: &Connection) -> Result<Vec<Object>, LedgerError> {
@@ -195,7 +150,6 @@ mod tests {
             ("DROP INDEX ask_failed", "its index `ask_failed` is missing"),
             ("ALTER TABLE part ADD COLUMN more TEXT", "a table `part`"),
             ("PRAGMA user_version = 0", "the database of another program"),
-            ("PRAGMA user_version = 1", "schema version 1, made by an earlier release"),
             ("PRAGMA user_version = 99", "schema version 99, made by a later release of rescreen;"),
             (
                 "INSERT INTO run (command, program, started_at) VALUES ('run', '0.9.2', 1); PRAGMA user_version = 99",

@@ -4,7 +4,6 @@
 use super::{
     Identity, LedgerError, Sums,
     amount::Amounts,
-    check_sums,
     dictionary::AnswerCompressors,
     identity,
     lock::{LedgerFiles, Lock, Noted, log_bytes, log_is_alone, log_is_lost, log_path},
@@ -13,7 +12,6 @@ use super::{
     recount::{matches, recounted},
     request_row::RequestRow,
     schema::{self, Found, examine},
-    upgrade,
 };
 use crate::{
     files,
@@ -108,13 +106,7 @@ impl Store {
         };
         match examine(&store.conn)? {
             Found::Nothing => store.create(brought, now_us)?,
-            Found::Ledger => store.load(path, brought, log_bytes, older, None)?,
-            Found::Older(version) => {
-                // A ledger that would be refused is not copied.
-                store.accept(path, brought, log_bytes, older)?;
-                upgrade::back_up(&store.conn, path, version)?;
-                store.load(path, brought, log_bytes, older, Some(version))?;
-            }
+            Found::Ledger => store.load(path, brought, log_bytes, older)?,
         }
         store.lock.note(store.commits)?;
         store.lock.sync()?;
@@ -134,21 +126,10 @@ impl Store {
         Ok(())
     }
 
-    /// `older` accepts a ledger that lost commits. `upgraded_from` adds the tables of this version to a ledger of that
-    /// version, in the same transaction.
-    fn load(
-        &mut self,
-        path: &Path,
-        brought: &Identity,
-        log_bytes: u64,
-        older: bool,
-        upgraded_from: Option<i64>,
-    ) -> Result<(), LedgerError> {
+    /// `older` accepts a ledger that lost commits.
+    fn load(&mut self, path: &Path, brought: &Identity, log_bytes: u64, older: bool) -> Result<(), LedgerError> {
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
         let (run, commits, was_open) = self.accept(path, brought, log_bytes, older)?;
-        if let Some(version) = upgraded_from {
-            schema::add_since(&self.conn, version)?;
-        }
         (self.run, self.commits) = (run.saturating_add(1), commits.saturating_add(1));
         self.sums = trusted_sums(&self.conn, was_open)?;
         self.save_sums()?;
@@ -280,14 +261,10 @@ fn trusted_sums(conn: &Connection, was_open: bool) -> Result<Sums, LedgerError> 
     // No index lists requests that are armed, as an interrupt may leave them.
     let is_thorough = |sums: &Sums| was_open || sums.in_state(State::Armed) > 0;
     if let Some(sums) = &stored
+        && sums.checks_add_up()
         && matches(conn, sums, is_thorough(sums))?
     {
-        let mut sums = sums.clone();
-        if !sums.checks_add_up() {
-            // An older release kept no sums of the checks.
-            sums.checks = check_sums::recounted(conn)?;
-        }
-        return Ok(sums);
+        return Ok(sums.clone());
     }
     tracing::warn!("the sums of the ledger do not match its rows; they were counted again from the rows");
     let sums = recounted(conn, stored)?;

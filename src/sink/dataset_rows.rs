@@ -137,14 +137,10 @@ impl ResultRow<'_> {
 
     /// The cells in the order of [`super::results_schema`].
     pub fn into_cells(self, form: ResultForm) -> Vec<TableCell> {
-        let typed = |cell: TableCell| match cell {
-            TableCell::Json(text) if !form.json => TableCell::Text(text),
-            cell => cell,
-        };
         let mut cells = self.head.cells();
         cells.extend([TableCell::text(self.verdict.as_str()), TableCell::Text(self.finding)]);
         cells.extend(self.carried);
-        cells.extend(self.columns.into_iter().map(TableCell::from).map(typed));
+        cells.extend(self.columns.into_iter().map(TableCell::from));
         cells.extend(self.expected.into_iter().map(|meets| TableCell::or_null(meets.map(TableCell::Boolean))));
         cells.extend([
             TableCell::Timestamp(self.completed_at_us),
@@ -162,12 +158,9 @@ impl ResultRow<'_> {
             TableCell::or_null(self.latency_ms.map(TableCell::integer)),
             TableCell::or_null(self.requested_at_us.map(TableCell::Timestamp)),
         ]);
-        let json = |text: Cow<'_, str>, is_json| {
-            if form.json { json_cell(text, is_json) } else { TableCell::Text(text.into_owned()) }
-        };
-        cells.extend(form.sent.then(|| json(self.sent, false)));
-        cells.extend(form.answer.then(|| json(self.answer, self.answer_is_json)));
-        cells.extend(form.answer_digest.then_some(TableCell::Text(self.answer_digest)));
+        cells.extend(form.sent.then(|| json_cell(self.sent, false)));
+        cells.extend(form.answer.then(|| json_cell(self.answer, self.answer_is_json)));
+        cells.push(TableCell::Text(self.answer_digest));
         cells
     }
 }

@@ -110,30 +110,25 @@ impl AnswerOutput {
 /// What the results of a campaign have beside the columns of the check. It never changes within a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultForm {
-    /// Columns that hold JSON have the type JSON. An older release gave them the type text.
-    pub json: bool,
     /// There is a column for what was sent.
     pub sent: bool,
     /// There is a column for the answer.
     pub answer: bool,
-    /// There is a column for the digest of the answer. An older release had none.
-    pub answer_digest: bool,
 }
 
 impl Default for ResultForm {
     fn default() -> ResultForm {
-        ResultForm { json: true, sent: true, answer: true, answer_digest: true }
+        ResultForm { sent: true, answer: true }
     }
 }
 
 impl ResultForm {
     /// The last columns.
     fn columns(self) -> impl Iterator<Item = Column> {
-        let json = if self.json { Kind::Json } else { Kind::Text };
         let all = [
-            (self.sent, ("sent", json, FULL)),
-            (self.answer, ("answer", json, FULL)),
-            (self.answer_digest, ("answer_digest", Kind::Text, FULL)),
+            (self.sent, ("sent", Kind::Json, FULL)),
+            (self.answer, ("answer", Kind::Json, FULL)),
+            (true, ("answer_digest", Kind::Text, FULL)),
         ];
         all.into_iter().filter(|(exists, _)| *exists).flat_map(|(_, column)| columns(&[column]).collect::<Vec<_>>())
     }
@@ -153,7 +148,7 @@ pub fn results_schema(
         .chain(columns(&VERDICT))
         .map(fixed)
         .chain(carry.iter().map(|(name, kind)| named(name, *kind)))
-        .chain(answer.iter().map(|column| named(&column.name, kind_of(column.kind, form.json))))
+        .chain(answer.iter().map(|column| named(&column.name, kind_of(column.kind))))
         .chain(expects.iter().map(|name| named(&format!("expected_{name}_match"), Kind::Boolean)))
         .chain(columns(&RECEIPT).chain(form.columns()).map(fixed))
         .collect();
@@ -185,10 +180,10 @@ fn clash(first: &str, second: &str, name: &str, carry: &[(String, Kind)]) -> Str
     }
 }
 
-fn kind_of(kind: ColumnKind, json: bool) -> Kind {
+fn kind_of(kind: ColumnKind) -> Kind {
     match kind {
-        ColumnKind::Json if json => Kind::Json,
-        ColumnKind::Text | ColumnKind::Json => Kind::Text,
+        ColumnKind::Json => Kind::Json,
+        ColumnKind::Text => Kind::Text,
         ColumnKind::Integer | ColumnKind::Count => Kind::Integer,
         ColumnKind::Number => Kind::Number,
         ColumnKind::Boolean => Kind::Boolean,
@@ -266,11 +261,7 @@ mod tests {
              credits, answer_source, request_id, idempotency_key, source, row_number, http_status, attempts, latency_ms, \
              requested_at, sent, answer, answer_digest"
         );
-        let older = ResultForm { json: false, answer_digest: false, ..ResultForm::default() };
-        let older = shaped(&[], &[], older).unwrap();
-        assert!(names(&older).ends_with("requested_at, sent, answer"));
-        assert_eq!(older.columns.last().unwrap().kind, Kind::Text);
-        let bare = shaped(&[], &[], ResultForm { sent: false, answer: false, ..ResultForm::default() }).unwrap();
+        let bare = shaped(&[], &[], ResultForm { sent: false, answer: false }).unwrap();
         assert!(names(&bare).ends_with("requested_at, answer_digest"));
         assert_eq!(
             names(&failures_schema()),

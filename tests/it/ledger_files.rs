@@ -6,7 +6,7 @@ mod fencing;
 mod lost;
 mod read_only;
 mod sums;
-mod upgrade;
+mod version;
 
 use crate::{
     cli::Workspace,

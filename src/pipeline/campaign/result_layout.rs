@@ -6,7 +6,7 @@ use super::{
     carried::{self, Carried, expected_names},
 };
 use crate::{
-    catalogue::{AnswerSpec, Catalogue, ColumnKind, ColumnSpec, Declaration, DeclaredCheck, DigestSpec},
+    catalogue::{AnswerSpec, ColumnKind, ColumnSpec, Declaration, DeclaredCheck, DigestSpec},
     error::Error,
     ledger::{CheckUseRow, LedgerError, Reading},
     mapping::CheckUse,
@@ -16,8 +16,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// The layout of a check's results, fixed at its first use and recorded in the ledger. A ledger of an older release
-/// records more about each column, which is ignored here.
+/// The layout of a check's results, fixed at its first use and recorded in the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResultLayout {
     /// The format of all parts of the campaign. With two formats, every glob would miss some of the parts.
@@ -28,10 +27,8 @@ pub struct ResultLayout {
     /// The names of the values that rows expect in the answer, in column order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expects: Vec<String>,
-    /// How the digests of the answers are made. The layout of an older release has none: its results have no digests,
-    /// and JSON in columns of text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<DigestSpec>,
+    /// How the digests of the answers are made.
+    pub digest: DigestSpec,
     /// Where the answers are.
     #[serde(default, skip_serializing_if = "is_default")]
     pub answer: AnswerOutput,
@@ -78,7 +75,7 @@ impl ResultLayout {
             carry: campaign.carry.clone(),
             columns: named_columns(declaration),
             expects: expected_names(declaration, &one.expect),
-            digest: Some(declaration.answer.digest_spec()),
+            digest: declaration.answer.digest_spec(),
             answer: campaign.answer,
             without_sent: !campaign.sent,
         })
@@ -107,21 +104,14 @@ impl ResultLayout {
         Ok(sink::results_schema(&carry, &self.columns_of(&AnswerSpec::default()), &self.expects, self.form())?)
     }
 
-    /// The same layout with all columns of this release. The digests are made by the rules of the check, or by those of
-    /// the built-in check if the rules are of an older release, which compared nothing.
-    pub fn with_all_columns(self, check: &str, rules: DigestSpec) -> ResultLayout {
-        let is_older = rules.compared.is_empty() && rules.volatile.is_empty();
-        let built_in = Catalogue::built_in();
-        let built_in = built_in.get(check).ok().filter(|_| is_older).map(|one| one.answer.digest_spec());
-        let digest = built_in.map_or(rules.clone(), |one| DigestSpec { payload: rules.payload, ..one });
-        ResultLayout { digest: Some(digest), answer: AnswerOutput::Column, without_sent: false, ..self }
+    /// The same layout with all columns. The digests are made by these rules.
+    pub fn with_all_columns(self, digest: DigestSpec) -> ResultLayout {
+        ResultLayout { digest, answer: AnswerOutput::Column, without_sent: false, ..self }
     }
 
     /// What the results have beside the columns of the check.
     pub fn form(&self) -> ResultForm {
-        let is_older = self.digest.is_none();
-        let answer = self.answer == AnswerOutput::Column;
-        ResultForm { json: !is_older, answer_digest: !is_older, sent: !self.without_sent, answer }
+        ResultForm { sent: !self.without_sent, answer: self.answer == AnswerOutput::Column }
     }
 
     /// The columns of the layout with the places that `answer` declares. A column that it does not declare is always
@@ -191,8 +181,8 @@ impl ResultLayout {
 
     /// Whether another layout compares other parts of an answer. Where the payload is may be corrected at any time.
     fn compares_differently(&self, other: &ResultLayout) -> bool {
-        let parts = |digest: &DigestSpec| (digest.compared.clone(), digest.volatile.clone());
-        self.digest.is_some() && self.digest.as_ref().map(parts) != other.digest.as_ref().map(parts)
+        let parts = |digest: &DigestSpec| [digest.compared.clone(), digest.volatile.clone()];
+        parts(&self.digest) != parts(&other.digest)
     }
 
     /// The first column that differs in another layout.
@@ -282,7 +272,7 @@ mod tests {
     fn layout(columns: &[(&str, ColumnKind)]) -> ResultLayout {
         let named = |(name, kind): &(&str, ColumnKind)| NamedColumn { name: (*name).to_owned(), kind: *kind };
         let columns = columns.iter().map(named).collect();
-        let digest = Some(DigestSpec { compared: vec!["/match".to_owned()], ..DigestSpec::default() });
+        let digest = DigestSpec { compared: vec!["/match".to_owned()], ..DigestSpec::default() };
         ResultLayout { columns, digest, ..ResultLayout::default() }
     }
 
@@ -290,29 +280,12 @@ mod tests {
         CheckUseRow { name: "aml".to_owned(), check: "aml-screening".to_owned(), layout: layout.to_owned() }
     }
 
-    /// As a release before version 7 of the ledger recorded it.
-    const OLDER: &str = r#"{"format":"parquet","carry":[],"columns":[{"name":"day","pointers":["/d"],"type":"text",
-        "assumed":true}],"payload":["/results"]}"#;
-
-    #[test]
-    fn a_layout_of_an_older_release_still_opens_and_keeps_its_types() {
-        let new = layout(&[("day", ColumnKind::Date), ("more", ColumnKind::Text)]);
-        assert_eq!(new.agreed(Some(&row(OLDER)), true).unwrap(), OLDER);
-        let older = ResultLayout::of(&row(OLDER)).unwrap();
-        assert_eq!(older, ResultLayout { digest: None, ..layout(&[("day", ColumnKind::Text)]) });
-        let schema = older.schema().unwrap();
-        let answer = schema.columns.last().unwrap();
-        assert_eq!((answer.name.as_str(), answer.kind), ("answer", Kind::Text), "as its parts already have it");
-        let answer = new.schema().unwrap().columns.into_iter().rev().find(|column| column.name == "answer").unwrap();
-        assert_eq!(answer.kind, Kind::Json);
-    }
-
     #[test]
     fn a_declaration_of_the_user_keeps_what_is_compared_and_may_correct_the_payload() {
         let known = layout(&[("a", ColumnKind::Text)]);
         let text = known.agreed(None, false).unwrap();
-        let other = |digest| ResultLayout { digest: Some(digest), ..layout(&[("a", ColumnKind::Text)]) };
-        let corrected = DigestSpec { payload: vec!["/results".to_owned()], ..known.digest.clone().unwrap() };
+        let other = |digest| ResultLayout { digest, ..layout(&[("a", ColumnKind::Text)]) };
+        let corrected = DigestSpec { payload: vec!["/results".to_owned()], ..known.digest.clone() };
         assert_eq!(other(corrected).agreed(Some(&row(&text)), false).unwrap(), text);
         let error = other(DigestSpec::default()).agreed(Some(&row(&text)), false).unwrap_err().to_string();
         assert!(error.contains("what is compared of an answer"), "{error}");

@@ -6,7 +6,7 @@ use super::{
     secret_columns::SecretColumns,
 };
 use crate::{
-    catalogue::{ColumnValue, DigestSpec},
+    catalogue::ColumnValue,
     client::json_body,
     error::Error,
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
@@ -74,7 +74,8 @@ impl Projected {
     /// Its results as the manifest names them.
     pub fn dataset(&self, parts: Vec<Part>) -> Result<Dataset, Error> {
         let schema = self.schema()?.column_types();
-        let (kind, check, answer_digest) = (DatasetKind::Results, Some(self.name.clone()), self.layout.digest.clone());
+        let (kind, check, answer_digest) =
+            (DatasetKind::Results, Some(self.name.clone()), Some(self.layout.digest.clone()));
         Ok(Dataset { kind, check, schema, answer_digest, parts })
     }
 
@@ -109,11 +110,10 @@ impl Projector {
         Ok(Projector { campaign: campaign.name.clone(), checks, templates, secret_columns })
     }
 
-    /// The same with all columns of this release, for a new folder, whatever those of the campaign are.
+    /// The same with all columns, for a new folder, whatever those of the campaign are.
     pub fn with_all_columns(mut self) -> Projector {
         for check in self.checks.values_mut() {
-            check.layout =
-                std::mem::take(&mut check.layout).with_all_columns(&check.row.check, check.current.digest_spec());
+            check.layout = std::mem::take(&mut check.layout).with_all_columns(check.current.digest_spec());
         }
         self
     }
@@ -133,18 +133,14 @@ impl Projector {
             .ok_or_else(|| damaged("an ask belongs to a check that the campaign does not have"))
     }
 
-    /// The rules that a part was made with; `None` are those of an older release.
+    /// The rules that a part was made with.
     ///
     /// # Errors
     /// They are not in the ledger, or cannot be read.
     pub fn rules_of(&self, check: &Projected, rules: Option<i64>, reading: &Reading) -> Result<RowRules, Error> {
-        match rules {
-            None => RowRules::of_older_part(&check.row),
-            Some(id) => {
-                let rules = Rules::recorded(&reading.rules(id)?)?;
-                RowRules::new(&check.row.check, &check.layout, &rules, &self.templates)
-            }
-        }
+        let rules = rules.ok_or_else(|| damaged("a part has no rules"))?;
+        let rules = Rules::recorded(&reading.rules(rules)?)?;
+        RowRules::new(&check.row.check, &check.layout, &rules, &self.templates)
     }
 
     fn head<'a>(&'a self, mode: OutputMode, ask: &AskView<'a>) -> Head<'a> {
@@ -175,7 +171,7 @@ impl Projector {
         let text = answer_text(&answer.body, read.unreadable_numbers);
         let (mut sent, mut shown) = (Cow::Borrowed(request.fields.as_str()), text);
         let mut hidden: Option<Arc<Value>> = None;
-        if let Some(hiding) = &self.secret_columns.hiding(rules.hiding.as_ref(), ask) {
+        if let Some(hiding) = &self.secret_columns.hiding(Some(&rules.hiding), ask) {
             let declared = hiding.declared(rules.payload(&read.json));
             read.columns.iter_mut().for_each(|value| hide(value, hiding, &declared));
             let changed = match hiding.json(&shown, &declared, each) {
@@ -189,8 +185,7 @@ impl Projector {
             sent = without_secrets(&request.fields, hiding);
         }
         // Of the answer as it is shown, so that a digest says nothing about a secret.
-        let digest = |spec: &DigestSpec| spec.digest(hidden.as_ref().unwrap_or(&read.json));
-        let answer_digest = check.layout.digest.as_ref().map(digest).unwrap_or_default();
+        let answer_digest = check.layout.digest.digest(hidden.as_ref().unwrap_or(&read.json));
         Ok(ResultRow {
             head: self.head(mode, ask),
             verdict: read.judgement.verdict,
@@ -237,7 +232,7 @@ impl Projector {
             AskFate::Request(request) => (request.failure.clone().unwrap_or_else(unexplained), Some(request)),
             AskFate::Skipped(_) => return Err(damaged("a skipped ask is among the failures")),
         };
-        let hiding = self.check(ask.check_use).ok().and_then(|check| check.current.hiding.as_ref());
+        let hiding = self.check(ask.check_use).ok().map(|check| &check.current.hiding);
         let failure = match self.secret_columns.hiding(hiding, ask) {
             Some(hiding) => Failure { message: hiding.text(&failure.message).into_owned(), ..failure },
             None => failure,
@@ -297,7 +292,7 @@ impl Projector {
         let job_id = job.map(|(id, _)| id.as_str());
         let deadline_us = deadline_us.or(job.map(|(_, accepted_us)| accepted_us.saturating_add(LOST_AFTER_US)));
         let answer = request.answer.as_ref().filter(|_| reason == PendingReason::Unrecognised);
-        let hiding = self.secret_columns.hiding(check.current.hiding.as_ref(), ask);
+        let hiding = self.secret_columns.hiding(Some(&check.current.hiding), ask);
         let answer = answer.map(|answer| shown_answer(&check.current, hiding.as_deref(), &answer.body));
         let credits = (request.state == State::Answered).then_some(request.credits);
         let head = self.head(mode, ask);

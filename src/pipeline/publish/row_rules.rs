@@ -6,7 +6,7 @@ use crate::{
     catalogue::{ColumnSpec, ColumnValue, DigestSpec, payload_at},
     client::{JsonBody, json_body},
     error::Error,
-    ledger::{AnswerToJudge, AskView, CheckUseRow, LedgerError, RequestView, StoredAnswer},
+    ledger::{AnswerToJudge, AskView, LedgerError, RequestView, StoredAnswer},
     model::{Judgement, Verdict, attachment::is_digest_text},
     pipeline::{
         campaign::{recorded::recorded_object, result_layout::ResultLayout, rules::Rules},
@@ -14,7 +14,6 @@ use crate::{
     },
     template::Templates,
 };
-use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -24,10 +23,8 @@ pub struct RowRules {
     expects: Vec<String>,
     payload: Vec<String>,
     digest: DigestSpec,
-    /// `None` for a part of an older release: its verdicts are those that were recorded with the answers.
-    judge: Option<Judge>,
-    /// `None` for a part of an older release, which hides nothing.
-    pub hiding: Option<Hiding>,
+    judge: Judge,
+    pub hiding: Hiding,
 }
 
 /// Where the verdict on an answer comes from.
@@ -53,15 +50,6 @@ pub struct ReadAnswer {
     pub expected: Vec<Option<bool>>,
 }
 
-/// The layout as older releases recorded it, with the places of the values.
-#[derive(Deserialize)]
-struct OlderLayout {
-    columns: Vec<ColumnSpec>,
-    payload: Vec<String>,
-    #[serde(default)]
-    expects: Vec<String>,
-}
-
 impl RowRules {
     /// # Errors
     /// A rule is not a valid expression.
@@ -73,20 +61,10 @@ impl RowRules {
             expects: layout.expects.clone(),
             payload: rules.answer.payload.clone(),
             digest: rules.answer.digest_spec(),
-            judge: Some(Judge::of(check, rules, templates)?),
-            hiding: Some(Hiding { images, secrets: rules.secrets.clone(), values: Vec::new() }),
+            judge: Judge::of(check, rules, templates)?,
+            hiding: Hiding { images, secrets: rules.secrets.clone(), values: Vec::new() },
             columns,
         })
-    }
-
-    /// The rules of a part that was made by an older release.
-    ///
-    /// # Errors
-    /// The recorded layout cannot be read.
-    pub fn of_older_part(row: &CheckUseRow) -> Result<RowRules, Error> {
-        let damaged = |error| LedgerError::Damaged(format!("the layout of a check: {error}"));
-        let OlderLayout { columns, payload, expects } = serde_json::from_str(&row.layout).map_err(damaged)?;
-        Ok(RowRules { columns, expects, payload, digest: DigestSpec::default(), judge: None, hiding: None })
     }
 
     /// How these rules make the digest of an answer.
@@ -132,16 +110,14 @@ impl RowRules {
 
     /// Whether the rules recognise an answer.
     pub fn recognises(&self, answer: &AnswerToJudge) -> bool {
-        let (Some(judge), Some(body)) = (&self.judge, json_body(&answer.answer)) else { return false };
-        judge.judge(&body, &sent_members(&answer.body), answer.completed_at_us).is_recognised()
+        let Some(body) = json_body(&answer.answer) else { return false };
+        self.judge.judge(&body, &sent_members(&answer.body), answer.completed_at_us).is_recognised()
     }
 
     fn judged(&self, request: &RequestView, answer: &StoredAnswer, body: Option<&JsonBody>) -> Judgement {
-        let Some(judge) = &self.judge else { return recorded(answer) };
         let Some(body) = body else { return Judgement::unrecognised() };
-        let judgement = judge.judge(body, &sent_members(&request.body), answer.completed_at_us).judgement;
-        // An older release recorded only the finding.
-        if request.crossed || answer.finding == CROSSED { judgement.doubted(CROSSED) } else { judgement }
+        let judgement = self.judge.judge(body, &sent_members(&request.body), answer.completed_at_us).judgement;
+        if request.crossed { judgement.doubted(CROSSED) } else { judgement }
     }
 
     fn met<'a>(&'a self, expected: Option<&str>, payload: &Value) -> Result<Met<'a>, LedgerError> {

@@ -2,7 +2,6 @@
 //! pointers and verdict rules may change in the same campaign. Nothing is sent for it, and published rows stay as they are.
 
 use crate::support::{
-    older_ledger::downgrade,
     ran::{Ran, results},
     tables::{self, number, text},
     world::{AML, World, book, people},
@@ -237,51 +236,6 @@ async fn names_and_types_of_columns_stay_as_the_campaign_began() {
     let mut world = world.declares(|declaration| drop(declaration.answer.columns.remove(0)));
     let ran = world.run().await.exits(ExitCode::Usage);
     assert!(ran.error().contains(&format!("the column `{name}` is missing now")), "{}", ran.error());
-}
-
-#[tokio::test]
-async fn a_ledger_of_the_version_before_is_upgraded_and_its_parts_stay() {
-    let mut world = World::new().rows(3);
-    let ran = world.run().await.exits(ExitCode::Complete);
-    let before = result_bytes(&ran.out);
-    make_older(&ran.out.join("ledger.sqlite"));
-    let seen = status(&ran.out).unwrap();
-    assert_eq!((seen.sums.rows, seen.unrecognised, seen.judged_differently), (3, 0, 0));
-    for file in before.keys() {
-        fs::remove_file(ran.out.join(file)).unwrap();
-    }
-    world.append("book.csv", &people(4..=5));
-    let ran = world.run().await.exits(ExitCode::Complete).charged(5).counts(results(5));
-    let after = result_bytes(&ran.out);
-    assert!(before.iter().all(|(file, bytes)| after[file] == *bytes), "an older part is written again as it was");
-    assert_eq!(status(&ran.out).unwrap().judged_differently, 0);
-}
-
-/// Turns a ledger into one of version 6, which recorded the pointers in the layout.
-fn make_older(path: &Path) {
-    let ledger = Connection::open(path).unwrap();
-    downgrade(&ledger, 7);
-    let judged = ["compared", "part_rules", "current_rules", "rules", "unjudged", "unrecognised", "crossed"];
-    for table in judged.iter().chain(&[
-        "attachment",
-        "other_path",
-        "upload",
-        "job",
-        "receiver",
-        "early_delivery",
-        "inbox_read",
-        "dataset_of_answer",
-        "consent",
-    ]) {
-        ledger.execute(&format!("DROP TABLE {table}"), []).unwrap();
-    }
-    let text: String = ledger.query_row("SELECT layout FROM check_use", [], |row| row.get(0)).unwrap();
-    let mut layout: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let answer = built_in().answer;
-    layout["columns"] = serde_json::to_value(&answer.columns).unwrap();
-    layout["payload"] = serde_json::to_value(&answer.payload).unwrap();
-    ledger.execute("UPDATE check_use SET layout = ?1", [layout.to_string()]).unwrap();
-    ledger.pragma_update(None, "user_version", 6).unwrap();
 }
 
 #[tokio::test]

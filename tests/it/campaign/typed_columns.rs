@@ -3,7 +3,7 @@
 
 use crate::support::{
     ran::results,
-    tables::{self, files, text},
+    tables::{files, text},
     world::{AML, World},
 };
 use parquet::{
@@ -12,10 +12,8 @@ use parquet::{
 };
 use rescreen::{
     model::ExitCode,
-    pipeline::{ExportOrder, export},
     sink::{ColumnType, DatasetKind, Kind, OutputFormat},
 };
-use rusqlite::Connection;
 use std::{
     fs::{self, File},
     path::Path,
@@ -82,37 +80,4 @@ async fn the_columns_of_json_are_json_and_the_digest_is_the_last() {
         let answer = serde_json::from_str(text(line, "answer")).unwrap();
         assert_eq!(text(line, "answer_digest"), spec.digest(&answer), "a reader can make it from the answer");
     }
-}
-
-/// Makes the ledger what an older release would have written, without the digest and the types of JSON.
-fn of_an_older_release(out: &Path) {
-    let ledger = Connection::open(out.join("ledger.sqlite")).unwrap();
-    let changed = ledger.execute("UPDATE check_use SET layout = json_remove(layout, '$.digest')", []).unwrap();
-    assert_eq!(changed, 1);
-    drop(ledger);
-    for part in files(out, "results") {
-        fs::remove_file(out.join(part)).unwrap();
-    }
-}
-
-#[tokio::test]
-async fn a_campaign_of_an_older_release_keeps_its_columns_and_its_export_has_all() {
-    let mut world = World::new().rows(6).max_credits(2);
-    let ran = world.run().await.exits(ExitCode::Budget).counts(results(2).pending(4));
-    of_an_older_release(&ran.out);
-    let mut world = world.max_credits(100);
-    let ran = world.run().await.exits(ExitCode::Complete).counts(results(6)).adds_up(true);
-    let dataset = &ran.manifest().datasets[0];
-    assert_eq!(dataset.parts.len(), 2);
-    assert!(dataset.parts.iter().all(|part| !is_json(&ran.out.join(&part.path), "answer")), "one type in all parts");
-    assert_eq!((kind_of(&dataset.schema, "answer"), &dataset.answer_digest), (Some(Kind::Text), &None));
-    assert_eq!(dataset.schema.last().unwrap().name, "answer");
-
-    let to = world.path("exported");
-    export(&ExportOrder::of(&ran.out, &to), &|| None).unwrap();
-    let exported = tables::manifest(&to);
-    let dataset = &exported.datasets[0];
-    assert_eq!(kind_of(&dataset.schema, "answer"), Some(Kind::Json));
-    assert_eq!(dataset.answer_digest.as_ref().unwrap().compared[0], "/match");
-    assert!(tables::lines(&to, DatasetKind::Results).iter().all(|line| text(line, "answer_digest").len() == 32));
 }

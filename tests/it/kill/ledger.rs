@@ -58,8 +58,8 @@ impl Ledger {
             sums: serde_json::from_str(&sums).expect("the sums are JSON"),
             attempts: number("SELECT coalesce(sum(attempts), 0) FROM request"),
             jobs: usize::try_from(number("SELECT count(DISTINCT job_id) FROM job")).expect("a count"),
-            asked: number("SELECT coalesce(sum(asks), 0) FROM job"),
-            jobs_ended: number("SELECT count(*) FROM job WHERE ask_at IS NULL"),
+            asked: number("SELECT coalesce(sum(polls), 0) FROM job"),
+            jobs_ended: number("SELECT count(*) FROM job WHERE poll_at IS NULL"),
             rows: number("SELECT coalesce(sum(rows), 0) FROM split"),
             splits: number("SELECT count(*) FROM split"),
         })

@@ -10,7 +10,6 @@ pub mod door;
 pub mod folder;
 pub mod http;
 pub mod listener_process;
-pub mod older_ledger;
 pub mod onlooker;
 pub mod paused;
 pub mod program;

@@ -53,7 +53,7 @@ fn lost_results_are_delivered_again_at_no_credit() {
 /// The id of a job that has ended.
 fn ended_job(office: &Office) -> String {
     let conn = rusqlite::Connection::open(office.ledger()).unwrap();
-    conn.query_row("SELECT job_id FROM job WHERE ask_at IS NULL LIMIT 1", [], |row| row.get(0)).unwrap()
+    conn.query_row("SELECT job_id FROM job WHERE poll_at IS NULL LIMIT 1", [], |row| row.get(0)).unwrap()
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn an_inbox_that_cannot_be_read_stops_neither_collect_nor_a_run_without_a_webhoo
         }
         breakage(&inbox);
         // The jobs are due.
-        let sql = "UPDATE job SET asked_at = 1, ask_at = 1";
+        let sql = "UPDATE job SET polled_at = 1, poll_at = 1";
         Connection::open(office.ledger()).unwrap().execute(sql, []).unwrap();
         let collected = office.say("collect out").exits(5);
         says_once(&collected, &office, what);
