@@ -67,7 +67,7 @@ impl Snapshot {
         let gauge = |to: &mut DescriptorEncoder, name: &str, help: &str, unit: Option<&Unit>, value: u64| {
             to.encode_descriptor(name, help, unit, MetricType::Gauge)?.encode_gauge(&value)
         };
-        gauge(to, "in_flight", "Requests that wait for their reply", None, *in_flight as u64)?;
+        gauge(to, "in_flight", "Requests without a recorded reply", None, *in_flight as u64)?;
         gauge(to, "credits_held", "Credits held for requests without a final reply", None, sums.account.held.0)?;
         if let Some(limit) = limit {
             gauge(to, "credits_limit", "Most credits that the campaign may cost", None, limit.0)?;

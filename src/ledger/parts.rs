@@ -21,7 +21,7 @@ pub struct LedgerPart {
     pub written: Option<(u64, String)>,
     /// The same of the file with its answers, if they are a dataset of their own.
     pub answers: Option<(u64, String)>,
-    /// The rules it was made with. A part of an older release has none.
+    /// The rules it was made with.
     pub rules: Option<i64>,
 }
 

@@ -136,7 +136,7 @@ impl Sums {
         all
     }
 
-    /// Whether the sums of the checks add up to those of the campaign. Those of an older ledger do not.
+    /// Whether the sums of the checks add up to those of the campaign.
     pub(super) fn checks_add_up(&self) -> bool {
         let sum = |of: fn(&CheckSums) -> u64| -> u64 {
             self.checks.iter().filter(|(id, _)| **id != UNREADABLE_ROWS).map(|(_, check)| of(check)).sum()

@@ -4,6 +4,9 @@
 
 use std::io;
 
+#[cfg(all(feature = "harness", not(debug_assertions)))]
+compile_error!("`harness` is only for tests: it must not be in a release build");
+
 /// A storage operation that is about to happen, or has just happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {

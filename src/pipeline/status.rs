@@ -76,7 +76,7 @@ pub enum CampaignState {
     Stopped,
     /// The last run recorded no end.
     Killed,
-    /// The ledger does not say how its last run ended, because an earlier release made it.
+    /// The ledger does not say how its last run ended, because it was killed before it began.
     NotComplete,
 }
 

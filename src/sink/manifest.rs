@@ -55,7 +55,7 @@ pub struct Manifest {
     /// The number of further images.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub images_unlisted: u64,
-    /// The ledger that it was written from, as it was then. An export and a manifest of an older release have none.
+    /// The ledger that it was written from, as it was then. An export has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerMark>,
     /// What an export was limited to. Its parts have only these rows; the totals are those of the campaign.
@@ -96,7 +96,7 @@ pub struct Dataset {
     pub check: Option<String>,
     pub schema: Vec<ColumnType>,
     /// How the column `answer_digest` of results is made. Digests of two rounds can be compared only if it is equal in
-    /// both. A dataset of an older release has none.
+    /// both. Other datasets have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_digest: Option<DigestSpec>,
     pub parts: Vec<Part>,

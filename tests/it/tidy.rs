@@ -41,8 +41,7 @@ const REFUSED_BEGINNINGS: [&str; 2] = ["process_", "handle_"];
 /// Witness values, and the only module that may issue each: nothing is sent without a commit, and nothing without a
 /// permit.
 const WITNESSES: [(&str, &str); 2] = [("Receipt::issue", "ledger"), ("Permit::issue", "throttle")];
-/// The only places that know whether storage can be made to fail. Elsewhere that is requested by name and does nothing
-/// without the feature.
+/// The only places that know whether storage can be made to fail. Elsewhere that does nothing without the feature.
 const SWITCHES: [&str; 2] = ["src/model/fault_point.rs", "src/main.rs"];
 
 /// The only places that use standard output: the first writes it, the others ask whether it is a terminal.

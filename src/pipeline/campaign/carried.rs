@@ -90,7 +90,7 @@ impl From<&str> for Carried {
     }
 }
 
-/// A column under its own name is a text, as in the layouts of older releases; a renamed one is `{ name = "column" }`,
+/// A column under its own name is a text; a renamed one is `{ name = "column" }`,
 /// and one with another type than text is `{ name = { column = "column", type = "integer" } }`.
 impl Serialize for Carried {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

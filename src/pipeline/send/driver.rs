@@ -3,11 +3,12 @@
 
 use super::{
     account::{BalanceRead, read_balance},
-    attempt::{AttemptEnd, attempt},
+    attempt::attempt,
+    attempt_end::{AttemptEnd, Heard},
     channels::{RunChannels, SendEnd, Sent, Signal},
     context::{Candidate, RunContext},
     earlier_stop::resume_pauses,
-    engine::{Command, Engine, Input, Now, Why, flights::Heard},
+    engine::{Command, Engine, Input, Now, Why},
     follow::{Following, poll::PollEnd},
     latencies::RateMeter,
     limits::Limits,

@@ -1,7 +1,7 @@
 //! Derived from attempts: whether the service is reachable, and whether our clock can be trusted. In
 //! both cases, the account's balance is requested while no request is in flight to find out.
 
-use super::attempt::Attempted;
+use super::attempt_end::Attempted;
 
 /// After this many consecutive exchanges in which the service did not work, the balance is requested. That is free and
 /// does not stop the run if it succeeds, so repeated attempts of a single request may also trigger it.

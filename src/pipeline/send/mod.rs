@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod attempt;
+pub mod attempt_end;
 pub mod bucket;
 pub mod channels;
 pub mod check_pauses;

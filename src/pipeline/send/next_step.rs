@@ -1,6 +1,6 @@
 //! Decides what comes next for a request after an attempt: the pure part of the send loop.
 
-use super::{attempt::Attempted, check_pauses::Waits, context::Candidate, gate::PUSH_BACK_MAX};
+use super::{attempt_end::Attempted, check_pauses::Waits, context::Candidate, gate::PUSH_BACK_MAX};
 use crate::{
     client::{Author, PushBack, ReplyKind},
     ledger::Settled,

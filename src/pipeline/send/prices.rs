@@ -17,7 +17,7 @@ mod shows;
 
 pub use lone::Finding;
 
-use super::{attempt::Attempted, context::Candidate, moment::Moment};
+use super::{attempt_end::Attempted, context::Candidate, moment::Moment};
 use crate::model::{
     Credits, Mode, Stop,
     budget::BalanceReading,
@@ -136,8 +136,7 @@ impl Prices {
     /// Whether the balance should be read now, beside the requests in flight.
     pub fn is_due(&self, now: Moment) -> bool {
         let is_long_ago = self.read.is_none_or(|(_, at)| now.since(at) >= READ_AFTER);
-        let most = if self.repeated.is_empty() { UNSTATED_MAX } else { REPEATED_MAX };
-        let is_hidden = self.unstated >= most;
+        let is_hidden = self.unstated >= self.unstated_max();
         self.watched && (is_hidden || is_long_ago && self.answers_since_reading >= READ_ANSWERS)
     }
 
@@ -149,7 +148,11 @@ impl Prices {
     /// Whether another answer that states no charge may wait to be recorded beside so many others, without delaying the
     /// next reading.
     pub fn has_room_for_unstated(&self, waiting: usize) -> bool {
-        !self.watched || self.unstated + (waiting as u64) < UNSTATED_MAX
+        !self.watched || self.unstated + (waiting as u64) < self.unstated_max()
+    }
+
+    fn unstated_max(&self) -> u64 {
+        if self.repeated.is_empty() { UNSTATED_MAX } else { REPEATED_MAX }
     }
 
     pub fn unexplained(&self) -> Credits {

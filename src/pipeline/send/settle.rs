@@ -1,10 +1,9 @@
 //! The reply to an attempt: read, classified, judged, told to the engine, and settled.
 
 use super::{
-    attempt::{AttemptEnd, Attempted},
+    attempt_end::{AttemptEnd, Attempted, Heard},
     check_pauses::Waits,
     context::{CheckContext, RunContext},
-    engine::flights::Heard,
     gate::{PUSH_BACK_MAX, close_gate, pause, pause_end},
     peer::note_peer,
     refusal::refusal,
@@ -156,8 +155,10 @@ pub(super) async fn settle(
         && classified.unreadable_amount.is_none()
         && judged.as_ref().is_some_and(|judged| judged.is_recognised() && judged.other_mode.is_none());
     let Classified { outcome, remaining, .. } = classified;
+    // What a job would hold is not the price of an answer.
+    let price = context.ledger.sums().price_to_hold(&sent.check, sent.table);
     // If nobody listens, the run has ended.
-    tell.send(Heard { request: sent.request, outcome, price: sent.price, remaining, is_recognised }).ok();
+    tell.send(Heard { request: sent.request, outcome, price, remaining, is_recognised }).ok();
     let has_server_time = settlement.server_offset_us.is_some();
     let settled = match order {
         None => context.ledger.settle(settlement).await?,

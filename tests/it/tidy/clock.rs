@@ -6,13 +6,14 @@ const TOKENS: [&str; 5] = ["Instant::now(", ".elapsed", "sleep(", "run_for(", "i
 
 /// Folders whose business is time: shared waits with an end, servers that are slow on purpose, and the harnesses of the
 /// gauntlet. Simulated campaigns and the tests of the throttle run under paused time.
-const EXEMPT: [&str; 14] = [
+const EXEMPT: [&str; 15] = [
     "tests/it/support/",
     "tests/it/terminal/emulator.rs",
     "tests/it/sim",
     "tests/it/kill",
     "tests/it/rate/",
     "tests/it/faults",
+    "tests/planted/",
     "tests/it/memory.rs",
     "tests/it/files/memory.rs",
     "tests/it/hostile/server.rs",

@@ -9,7 +9,7 @@ use crate::{
         transitions::CACHED_REFUSALS_MAX,
     },
     pipeline::{
-        send::{attempt::Attempted, context::Candidate, next_step::tried},
+        send::{attempt_end::Attempted, context::Candidate, next_step::tried},
         wording::counted,
     },
 };

@@ -9,7 +9,7 @@ use crate::{
         transitions::CACHED_REFUSALS_MAX,
     },
     pipeline::send::{
-        attempt::{AttemptEnd, Attempted},
+        attempt_end::{AttemptEnd, Attempted},
         check_pauses::Waits,
         context::Candidate,
         gate::{PUSH_BACK_MAX, pause_end, whole_seconds},

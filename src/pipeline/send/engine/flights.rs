@@ -4,32 +4,20 @@
 
 use crate::{
     model::{Credits, RequestId, budget::Account, state::Outcome},
-    pipeline::send::prices::Prices,
+    pipeline::send::{attempt_end::Heard, prices::Prices},
 };
 use std::collections::BTreeMap;
-
-/// A reply that was read and judged, and is not recorded yet.
-#[derive(Debug, Clone, Copy)]
-pub struct Heard {
-    pub request: RequestId,
-    pub outcome: Outcome,
-    /// The price that is held for the request.
-    pub price: Credits,
-    /// The balance that it states.
-    pub remaining: Option<Credits>,
-    /// A rule recognises the answer, and nothing else about the reply is odd.
-    pub is_recognised: bool,
-}
 
 impl Heard {
     /// Whether it is an answer that needs no decision. `waiting` is the number of such answers that are not recorded yet.
     fn is_ordinary(&self, prices: &Prices, account: &Account, waiting: usize) -> bool {
         let Outcome::Answered { stated } = self.outcome else { return false };
+        let is_stated_in_full = stated.is_some_and(|stated| stated > Credits::ZERO && stated >= self.price);
         let is_explained = |balance| account.unexplained_fall(balance) == Credits::ZERO;
         self.is_recognised
             && stated.unwrap_or_default() <= self.price
             && self.remaining.is_none_or(is_explained)
-            && (stated.is_some() || prices.has_room_for_unstated(waiting))
+            && (is_stated_in_full || prices.has_room_for_unstated(waiting))
     }
 }
 
@@ -50,10 +38,10 @@ impl Flights {
         self.by_request.is_empty()
     }
 
-    /// Whether there is a place for another request if `room` may be in flight of at most `all`. If fewer than all may,
-    /// the next request depends on how the others end.
-    pub fn has_place(&self, room: usize, all: usize) -> bool {
-        let free = if room == all { self.heard.min(all) } else { 0 };
+    /// Whether there is a place for another request if `room` may be in flight. One that is sent alone waits until all
+    /// others are settled.
+    pub fn has_place(&self, room: usize, is_alone: bool) -> bool {
+        let free = if is_alone { 0 } else { self.heard.min(room) };
         self.len() < room + free
     }
 
@@ -99,7 +87,7 @@ mod tests {
         let mut flights = Flights::default();
         (1..=2).for_each(|id| flights.started(RequestId(id)));
         flights.heard(heard, &prices, &Account::default());
-        usize::from(flights.has_place(2, 2))
+        usize::from(flights.has_place(2, false))
     }
 
     #[test]
@@ -130,23 +118,33 @@ mod tests {
         let is_ordinary = |waiting| heard(1, None).is_ordinary(&prices, &Account::default(), waiting);
         assert!(is_ordinary(99) && !is_ordinary(100));
         assert!(heard(1, Some(5)).is_ordinary(&prices, &Account::default(), 1_000));
+        for stated in [0, 4] {
+            assert!(
+                !heard(1, Some(stated)).is_ordinary(&prices, &Account::default(), 100),
+                "{stated} is not the price"
+            );
+        }
     }
 
     #[test]
-    fn a_free_place_is_taken_once_and_only_while_all_places_are_open() {
+    fn a_free_place_is_taken_once_and_never_by_a_request_that_is_sent_alone() {
         let prices = Prices::new(Mode::Production, false, Moment::START);
         let mut flights = Flights::default();
         (1..=2).for_each(|id| flights.started(RequestId(id)));
-        assert!(!flights.has_place(2, 2));
+        assert!(!flights.has_place(2, false));
         for _ in 0..2 {
             flights.heard(&heard(1, Some(5)), &prices, &Account::default());
         }
-        assert!(flights.has_place(2, 2) && !flights.has_place(1, 2), "the next one is sent alone");
+        assert!(flights.has_place(2, false) && !flights.has_place(2, true) && !flights.has_place(1, true));
         flights.started(RequestId(3));
-        assert!(!flights.has_place(2, 2));
+        assert!(!flights.has_place(2, false));
         flights.ended(RequestId(1));
-        assert_eq!((flights.len(), flights.has_place(2, 2)), (2, false));
+        assert_eq!((flights.len(), flights.has_place(2, false)), (2, false));
         flights.ended(RequestId(3));
-        assert!(flights.has_place(2, 2));
+        assert!(flights.has_place(2, false));
+        let mut only = Flights::default();
+        only.started(RequestId(1));
+        only.heard(&heard(1, Some(5)), &prices, &Account::default());
+        assert!(only.has_place(1, false) && !only.has_place(1, true), "also where one place is all there is");
     }
 }

@@ -6,14 +6,14 @@
 mod account_check;
 mod apply;
 mod files;
-pub mod flights;
+mod flights;
 mod jobs;
 mod money;
 mod poll_history;
 
 use super::{
     account::BalanceRead,
-    attempt::{AttemptEnd, Attempted},
+    attempt_end::{AttemptEnd, Attempted, Heard},
     channels::{Sent, Signal, record_signal},
     check_pauses::CheckPauses,
     context::Candidate,
@@ -34,7 +34,7 @@ use crate::{
     model::{Credits, Failure, RequestId, Stop, conflicts::LastingConflicts, state::Event, state::State},
     pipeline::intake::IntakeProgress,
 };
-use flights::{Flights, Heard};
+use flights::Flights;
 use poll_history::PollHistory;
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
@@ -303,9 +303,9 @@ impl Engine {
     /// Whether a request may be sent.
     pub fn may_send(&self) -> bool {
         let Some(next) = self.schedule.next() else { return false };
-        let all = self.terms.in_flight;
-        let room = if self.prices.wants_alone(next) { self.spending.room(1) } else { self.spending.room(all) };
-        self.stops.is_empty() && !self.needs_reading() && self.flights.has_place(room, all)
+        let is_alone = self.spending.alone || self.prices.wants_alone(next);
+        let room = self.spending.room(if is_alone { 1 } else { self.terms.in_flight });
+        self.stops.is_empty() && !self.needs_reading() && self.flights.has_place(room, is_alone)
     }
 
     /// Takes the next request, which is then sent, and what its check costs, if that is less than its price.

@@ -8,7 +8,7 @@ use crate::{
         budget::BudgetRefusal,
         state::{Event, State},
     },
-    pipeline::send::{account::BalanceRead, attempt::Attempted, context::Candidate, prices::Finding},
+    pipeline::send::{account::BalanceRead, attempt_end::Attempted, context::Candidate, prices::Finding},
 };
 use std::{
     ops::ControlFlow::{self, Break, Continue},

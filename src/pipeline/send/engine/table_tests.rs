@@ -11,7 +11,7 @@ use crate::{
         budget::BudgetRefusal,
         state::{IllegalMove, Outcome, State},
     },
-    pipeline::send::{attempt::AttemptEnd, context::Candidate, file_body::FileFault},
+    pipeline::send::{attempt_end::AttemptEnd, context::Candidate, file_body::FileFault},
 };
 use std::{fmt::Write, time::Duration};
 

@@ -3,7 +3,6 @@
 
 use super::{
     Input,
-    flights::Heard,
     world_tests::{IN_FLIGHT, PRICE, Reply, World},
 };
 use crate::{
@@ -14,7 +13,10 @@ use crate::{
         rng::Rng,
         state::{Outcome, State},
     },
-    pipeline::send::{attempt::AttemptEnd, context::Candidate},
+    pipeline::send::{
+        attempt_end::{AttemptEnd, Heard},
+        context::Candidate,
+    },
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -137,6 +139,10 @@ struct Walk {
     flights: Vec<Candidate>,
     /// Requests whose reply was heard, and that are not settled.
     heard: Vec<(Candidate, Reply)>,
+    /// The most requests that may be in flight.
+    in_flight: usize,
+    /// The request that was sent alone, until it has ended.
+    lone: Option<RequestId>,
     /// Checks with a request that has ended.
     ended: BTreeSet<String>,
     sent_after_stop: bool,
@@ -147,11 +153,22 @@ impl Walk {
         let rows = 1 + rng.below(120) as i64;
         let limit = if rng.below(3) == 0 { rng.below(PRICE.0 * rows as u64) } else { 1_000_000 };
         let mut world = World::new(rows, limit);
+        let in_flight = *rng.pick(&[1, 2, IN_FLIGHT]);
+        world.engine.terms.in_flight = in_flight;
         if rng.below(8) == 0 {
             world.no_account = Some(Stop::BalanceUnreadable);
         }
         let service = Service::new(rng, rows);
-        Walk { world, service, flights: Vec::new(), heard: Vec::new(), ended: BTreeSet::new(), sent_after_stop: false }
+        Walk {
+            world,
+            service,
+            flights: Vec::new(),
+            heard: Vec::new(),
+            in_flight,
+            lone: None,
+            ended: BTreeSet::new(),
+            sent_after_stop: false,
+        }
     }
 
     /// Walks to the end. Returns the number of steps.
@@ -174,6 +191,7 @@ impl Walk {
                 let (candidate, reply) = self.heard.swap_remove(at);
                 let end = self.world.settle(candidate.request, &reply);
                 self.ended.insert(candidate.check.clone());
+                self.lone = self.lone.filter(|lone| *lone != candidate.request);
                 self.world.tell(Input::Ended(candidate, end));
             } else if let Some(due) = self.world.engine.schedule().next_due() {
                 self.world.at = self.world.at.max(due);
@@ -214,6 +232,8 @@ impl Walk {
                     !is_first || self.flights.is_empty() && self.heard.is_empty(),
                     "the first request of a check goes alone"
                 );
+                assert!(self.lone.is_none(), "another request is sent beside a lone one");
+                self.lone = is_first.then_some(candidate.request);
                 self.flights.push(candidate);
             }
         }
@@ -223,11 +243,15 @@ impl Walk {
     fn holds(&self) {
         let World { sums, requests, allowance, engine, .. } = &self.world;
         assert!(!self.sent_after_stop, "sent after a stop: {:?}", engine.stops());
-        assert!(self.flights.len() <= IN_FLIGHT);
+        assert!(self.flights.len() <= self.in_flight);
         assert_eq!(engine.flights.len(), self.flights.len() + self.heard.len());
-        assert!(self.heard.len() <= 2 * IN_FLIGHT);
+        assert!(self.heard.len() <= 2 * self.in_flight);
         let is_stated = self.service.states_charge && self.service.faults == 0 && self.service.odd.is_empty();
-        assert!(!is_stated || self.service.risen <= IN_FLIGHT + 1, "{} charges above the price", self.service.risen);
+        assert!(
+            !is_stated || self.service.risen <= self.in_flight + 1,
+            "{} charges above the price",
+            self.service.risen
+        );
         let held: u64 = requests.values().map(|request| request.standing.held.0).sum();
         assert_eq!(sums.account.held.0, held);
         let is_price_right = self.service.price == PRICE;

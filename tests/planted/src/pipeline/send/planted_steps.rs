@@ -1,7 +1,7 @@
 //! The next step, modified by a planted bug if there is one.
 
 use super::{
-    attempt::Attempted,
+    attempt_end::Attempted,
     context::Candidate,
     next_step::{self, ATTEMPTS_MAX, Next, tried},
 };
