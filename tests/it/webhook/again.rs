@@ -79,7 +79,9 @@ fn a_new_receiver_gets_the_results_and_is_named_by_new_rows() {
     let inbox = office.folder.path().join("state/rescreen/webhooks/inbox.sqlite");
     assert_eq!(Inbox::open(&inbox).unwrap().receivers().unwrap(), 2);
 
-    office.run(&format!("--webhook-url {base}")).exits(5);
+    // The job ends at once, so its delivery may come before or after the end of the run.
+    let said = office.run(&format!("--webhook-url {base}"));
+    assert!([3, 5].contains(&said.code), "{}", said.stderr);
     // Without a delivery, a job is asked for after two minutes.
     let said = office.say("collect out --for 90s");
     assert!(said.stderr.contains("4 rows: ") && said.stderr.contains(" 0 pending"), "{}", said.stderr);
