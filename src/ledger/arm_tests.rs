@@ -9,17 +9,7 @@ const FIRST_US: i64 = 1_000 * HOUR_US;
 
 /// A request whose key was first used then, by this machine's clock and by the service's.
 fn row(here: i64, there: Option<i64>, unproven: u32) -> RequestRow {
-    let standing = Standing {
-        state: State::Planned,
-        unproven,
-        generation: 0,
-        cached_refusals: 0,
-        unclear: 0,
-        held: Credits::ZERO,
-        price: Credits(5),
-        least: Credits(5),
-        possibly_charged: false,
-    };
+    let standing = Standing { unproven, ..Standing::planned(Credits(5)) };
     RequestRow {
         id: 1,
         standing,

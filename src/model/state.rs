@@ -242,6 +242,23 @@ pub struct Standing {
     pub possibly_charged: bool,
 }
 
+impl Standing {
+    /// A request that was never sent.
+    pub fn planned(price: Credits) -> Standing {
+        Standing {
+            state: State::Planned,
+            unproven: 0,
+            generation: 0,
+            cached_refusals: 0,
+            unclear: 0,
+            held: Credits::ZERO,
+            price,
+            least: price,
+            possibly_charged: false,
+        }
+    }
+}
+
 /// The effect of a move on the hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {

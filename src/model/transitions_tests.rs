@@ -6,17 +6,7 @@ const PRICE: Credits = Credits(5);
 
 fn standing(state: State, unproven: u32) -> Standing {
     let held = if matches!(state, State::Planned | State::Answered | State::Failed) { Credits::ZERO } else { PRICE };
-    Standing {
-        state,
-        unproven,
-        generation: 0,
-        cached_refusals: 0,
-        unclear: 0,
-        held,
-        price: PRICE,
-        least: PRICE,
-        possibly_charged: false,
-    }
+    Standing { state, unproven, held, ..Standing::planned(PRICE) }
 }
 
 fn after(outcome: Outcome, unproven: u32) -> (State, Hold, u32) {

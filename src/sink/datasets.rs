@@ -124,13 +124,11 @@ impl Default for ResultForm {
 
 impl ResultForm {
     /// The last columns.
-    fn columns(self) -> impl Iterator<Item = Column> {
-        let all = [
-            (self.sent, ("sent", Kind::Json, FULL)),
-            (self.answer, ("answer", Kind::Json, FULL)),
-            (true, ("answer_digest", Kind::Text, FULL)),
-        ];
-        all.into_iter().filter(|(exists, _)| *exists).flat_map(|(_, column)| columns(&[column]).collect::<Vec<_>>())
+    fn columns(self) -> Vec<Column> {
+        let optional = [(self.sent, "sent"), (self.answer, "answer")];
+        let chosen = optional.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, name)| (name, Kind::Json, FULL));
+        let last: Vec<_> = chosen.chain([("answer_digest", Kind::Text, FULL)]).collect();
+        columns(&last).collect()
     }
 }
 

@@ -169,21 +169,20 @@ impl Projector {
         let mut read = rules.read(ask, request, answer, judging)?;
         let row = self.secret_columns.masked(&ask.row.input);
         let text = answer_text(&answer.body, read.unreadable_numbers);
-        let (mut sent, mut shown) = (Cow::Borrowed(request.fields.as_str()), text);
+        let mut shown = text;
         let mut hidden: Option<Arc<Value>> = None;
-        if let Some(hiding) = &self.secret_columns.hiding(Some(&rules.hiding), ask) {
-            let declared = hiding.declared(rules.payload(&read.json));
-            read.columns.iter_mut().for_each(|value| hide(value, hiding, &declared));
-            let changed = match hiding.json(&shown, &declared, each) {
-                Cow::Owned(without) => Some(without),
-                Cow::Borrowed(_) => None,
-            };
-            if let Some(without) = changed {
-                hidden = Some(json_body(without.as_bytes()).map(|body| body.value).unwrap_or_default());
-                shown = Cow::Owned(without);
-            }
-            sent = without_secrets(&request.fields, hiding);
+        let hiding = self.secret_columns.hiding(&rules.hiding, ask);
+        let declared = hiding.declared(rules.payload(&read.json));
+        read.columns.iter_mut().for_each(|value| hide(value, &hiding, &declared));
+        let changed = match hiding.json(&shown, &declared, each) {
+            Cow::Owned(without) => Some(without),
+            Cow::Borrowed(_) => None,
+        };
+        if let Some(without) = changed {
+            hidden = Some(json_body(without.as_bytes()).map(|body| body.value).unwrap_or_default());
+            shown = Cow::Owned(without);
         }
+        let sent = without_secrets(&request.fields, &hiding);
         // Of the answer as it is shown, so that a digest says nothing about a secret.
         let answer_digest = check.layout.digest.digest(hidden.as_ref().unwrap_or(&read.json));
         Ok(ResultRow {
@@ -233,7 +232,7 @@ impl Projector {
             AskFate::Skipped(_) => return Err(damaged("a skipped ask is among the failures")),
         };
         let hiding = self.check(ask.check_use).ok().map(|check| &check.current.hiding);
-        let failure = match self.secret_columns.hiding(hiding, ask) {
+        let failure = match hiding.map(|hiding| self.secret_columns.hiding(hiding, ask)) {
             Some(hiding) => Failure { message: hiding.text(&failure.message).into_owned(), ..failure },
             None => failure,
         };
@@ -292,8 +291,8 @@ impl Projector {
         let job_id = job.map(|(id, _)| id.as_str());
         let deadline_us = deadline_us.or(job.map(|(_, accepted_us)| accepted_us.saturating_add(LOST_AFTER_US)));
         let answer = request.answer.as_ref().filter(|_| reason == PendingReason::Unrecognised);
-        let hiding = self.secret_columns.hiding(Some(&check.current.hiding), ask);
-        let answer = answer.map(|answer| shown_answer(&check.current, hiding.as_deref(), &answer.body));
+        let hiding = self.secret_columns.hiding(&check.current.hiding, ask);
+        let answer = answer.map(|answer| shown_answer(&check.current, &hiding, &answer.body));
         let credits = (request.state == State::Answered).then_some(request.credits);
         let head = self.head(mode, ask);
         Ok(PendingRow { head, reason, job_id, deadline_us, credits, answer: answer.as_deref() }.into_cells())
@@ -328,9 +327,8 @@ fn answer_text(body: &[u8], unreadable_numbers: bool) -> Cow<'_, str> {
 }
 
 /// The answer as the outputs show it.
-fn shown_answer(rules: &RowRules, hiding: Option<&Hiding>, body: &[u8]) -> String {
+fn shown_answer(rules: &RowRules, hiding: &Hiding, body: &[u8]) -> String {
     let text = answer_text(body, json_body(body).is_some_and(|body| body.unreadable_numbers));
-    let Some(hiding) = hiding else { return text.into_owned() };
     let json: Value = serde_json::from_str(&text).unwrap_or_default();
     hiding.json(&text, &hiding.declared(rules.payload(&json)), &mut drop).into_owned()
 }

@@ -58,10 +58,9 @@ impl SecretColumns {
     }
 
     /// What to hide in the outputs of an ask: also the values of its secret fields.
-    pub fn hiding<'a>(&self, hiding: Option<&'a Hiding>, ask: &AskView<'_>) -> Option<Cow<'a, Hiding>> {
-        let hiding = hiding?;
+    pub fn hiding<'a>(&self, hiding: &'a Hiding, ask: &AskView<'_>) -> Cow<'a, Hiding> {
         if self.0.is_empty() && hiding.secrets.is_empty() {
-            return Some(Cow::Borrowed(hiding));
+            return Cow::Borrowed(hiding);
         }
         let mut values = Vec::new();
         if let Value::Object(cells) = &ask.row.input {
@@ -74,7 +73,7 @@ impl SecretColumns {
         // The longest first, because one may contain another.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
-        Some(Cow::Owned(Hiding { values, ..hiding.clone() }))
+        Cow::Owned(Hiding { values, ..hiding.clone() })
     }
 
     /// The names of these columns in a row, as it spells them.

@@ -15,7 +15,7 @@
 mod lone;
 mod shows;
 
-pub use lone::Finding;
+pub use lone::{Finding, is_stated_in_full};
 
 use super::{attempt_end::Attempted, context::Candidate, moment::Moment};
 use crate::model::{
@@ -145,7 +145,7 @@ impl Prices {
         self.watched && self.answers_since_reading > 0
     }
 
-    /// Whether another answer that states no charge may wait to be recorded beside so many others, without delaying the
+    /// Whether one more answer without a full charge may wait to be recorded, beside `waiting` others. More would delay the
     /// next reading.
     pub fn has_room_for_unstated(&self, waiting: usize) -> bool {
         !self.watched || self.unstated + (waiting as u64) < self.unstated_max()

@@ -157,7 +157,7 @@ pub(super) async fn settle(
     let Classified { outcome, remaining, .. } = classified;
     // What a job would hold is not the price of an answer.
     let price = context.ledger.sums().price_to_hold(&sent.check, sent.table);
-    // If nobody listens, the run has ended.
+    // This fails only after the end of the run, which decides nothing more.
     tell.send(Heard { request: sent.request, outcome, price, remaining, is_recognised }).ok();
     let has_server_time = settlement.server_offset_us.is_some();
     let settled = match order {

@@ -82,17 +82,7 @@ fn turn() -> impl Strategy<Value = Turn> {
 impl Truth {
     fn begun(mode: Mode) -> Truth {
         let price = if mode == Mode::Sandbox { 0 } else { PRICE };
-        let standing = Standing {
-            state: State::Planned,
-            unproven: 0,
-            generation: 0,
-            cached_refusals: 0,
-            unclear: 0,
-            held: Credits::ZERO,
-            price: Credits(price),
-            least: Credits(price),
-            possibly_charged: false,
-        };
+        let standing = Standing::planned(Credits(price));
         Truth { standing, charged: 0, mode, charged_under_key: false, really_charged: 0, sent_again: 0 }
     }
 

@@ -4,7 +4,10 @@
 
 use crate::{
     model::{Credits, RequestId, budget::Account, state::Outcome},
-    pipeline::send::{attempt_end::Heard, prices::Prices},
+    pipeline::send::{
+        attempt_end::Heard,
+        prices::{Prices, is_stated_in_full},
+    },
 };
 use std::collections::BTreeMap;
 
@@ -12,12 +15,11 @@ impl Heard {
     /// Whether it is an answer that needs no decision. `waiting` is the number of such answers that are not recorded yet.
     fn is_ordinary(&self, prices: &Prices, account: &Account, waiting: usize) -> bool {
         let Outcome::Answered { stated } = self.outcome else { return false };
-        let is_stated_in_full = stated.is_some_and(|stated| stated > Credits::ZERO && stated >= self.price);
         let is_explained = |balance| account.unexplained_fall(balance) == Credits::ZERO;
         self.is_recognised
             && stated.unwrap_or_default() <= self.price
             && self.remaining.is_none_or(is_explained)
-            && (is_stated_in_full || prices.has_room_for_unstated(waiting))
+            && (is_stated_in_full(stated, self.price) || prices.has_room_for_unstated(waiting))
     }
 }
 

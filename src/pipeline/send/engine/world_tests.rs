@@ -94,18 +94,7 @@ impl World {
     /// A run of this many new requests of the two checks in turn, with this limit.
     pub fn new(count: i64, limit: u64) -> World {
         let requests = (1..=count).map(|id| {
-            let standing = Standing {
-                state: State::Planned,
-                unproven: 0,
-                generation: 0,
-                cached_refusals: 0,
-                unclear: 0,
-                held: Credits::ZERO,
-                price: PRICE,
-                least: PRICE,
-                possibly_charged: false,
-            };
-            let check = CHECKS[(id % 2) as usize];
+            let (check, standing) = (CHECKS[(id % 2) as usize], Standing::planned(PRICE));
             (RequestId(id), Request { check, standing, attempts: 0, refusals_in_row: 0 })
         });
         let requests: BTreeMap<RequestId, Request> = requests.collect();

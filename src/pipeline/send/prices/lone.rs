@@ -56,8 +56,13 @@ impl Replied {
     }
 
     pub(super) fn is_stated_in_full(&self) -> bool {
-        self.stated.is_some_and(|stated| stated > Credits::ZERO && stated >= self.price)
+        is_stated_in_full(self.stated, self.price)
     }
+}
+
+/// Whether a reply states a charge that is not below the price.
+pub fn is_stated_in_full(stated: Option<Credits>, price: Credits) -> bool {
+    stated.is_some_and(|stated| stated > Credits::ZERO && stated >= price)
 }
 
 /// What a lone request showed.
