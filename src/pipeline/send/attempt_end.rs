@@ -2,7 +2,7 @@
 
 use super::{check_pauses::Waits, file_body::FileFault};
 use crate::{
-    client::{Author, PushBack, ReplyKind},
+    client::Classified,
     ledger::{NotArmed, Settled},
     model::{
         Credits, Judgement, RequestId,
@@ -10,7 +10,6 @@ use crate::{
         state::{IllegalMove, Outcome},
     },
 };
-use std::time::Duration;
 
 /// A reply that was read and judged, and is not recorded yet.
 #[derive(Debug, Clone, Copy)]
@@ -51,46 +50,42 @@ pub enum AttemptEnd {
     UploadCharged(Credits),
     /// Not sent: the other side answered its upload.
     OtherSide(bool),
-    Attempted(Box<Attempted>),
+    Attempted(Box<Attempt>),
 }
 
 /// An attempt that was made.
-pub struct Attempted {
+pub struct Attempt {
+    /// What the reply says. Its answer and its job are in the ledger.
+    pub reply: Classified,
+    /// What it made of the request.
     pub settled: Settled,
-    pub outcome: Outcome,
-    pub kind: ReplyKind,
-    /// Who wrote the reply.
-    pub author: Author,
+    /// The judgement on the answer, if the request is answered.
     pub judgement: Option<Judgement>,
-    pub http_status: Option<u16>,
-    pub remaining: Option<Credits>,
-    /// The charge that the reply states.
-    pub stated: Option<Credits>,
-    /// The value found where an amount of credits was expected, if it is not a valid amount.
-    pub unreadable_amount: Option<String>,
-    /// Where a redirect leads.
-    pub location: Option<String>,
-    pub push_back: Option<PushBack>,
-    /// Who waits because of it.
-    pub waits: Option<Waits>,
-    /// How long to wait before repeating this request, if the reply says so.
-    pub repeat_after: Option<Duration>,
-    /// Why no job can be followed, although the reply says that the answer comes later.
-    pub job_fault: Option<String>,
     /// The mode that the answer names, if it is not the mode that was sent.
     pub other_mode: Option<String>,
-    /// Status and code, by which identical refusals are recognised. It never contains free text of the service.
-    pub same_refusals: String,
-    /// The service's code, if the reply has one.
-    pub code: String,
-    pub message: String,
-    /// The words of the reply itself.
-    pub words: String,
+    /// Who waits because the reply asks for a pause.
+    pub waits: Option<Waits>,
     /// Its document was uploaded just before.
     pub uploaded: bool,
     /// Whether the reply is simulated, if it came from the wrong side: the simulator instead of the service, or the
     /// reverse.
     pub other_side: Option<bool>,
+}
+
+impl Attempt {
+    /// The charge that an answer or a refusal states.
+    pub fn stated(&self) -> Option<Credits> {
+        match self.reply.outcome {
+            Outcome::Answered { stated } | Outcome::ChargedRefusal { stated } => stated,
+            _ => None,
+        }
+    }
+
+    /// Status and code, by which identical refusals are recognised. It never contains free text of the service.
+    pub fn same_refusals(&self) -> String {
+        let code = self.reply.code.as_deref().unwrap_or("no code");
+        format!("HTTP {} {code}", self.reply.http_status.unwrap_or_default())
+    }
 }
 
 impl From<NotArmed> for AttemptEnd {

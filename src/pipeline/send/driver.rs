@@ -272,7 +272,7 @@ impl Driver {
             self.rests_until = Some(Instant::now() + after);
             self.report();
         }
-        let is_refused = matches!(why, Why::Refused(refused) if refused.1.outcome == Outcome::Unauthorised);
+        let is_refused = matches!(why, Why::Refused(refused) if refused.1.reply.outcome == Outcome::Unauthorised);
         self.context.key_in_question.store(is_refused, Ordering::Relaxed);
         let context = Arc::clone(&self.context);
         let rest = self.rests_until;

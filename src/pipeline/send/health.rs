@@ -1,7 +1,7 @@
 //! Derived from attempts: whether the service is reachable, and whether our clock can be trusted. In
 //! both cases, the account's balance is requested while no request is in flight to find out.
 
-use super::attempt_end::Attempted;
+use super::attempt_end::Attempt;
 
 /// After this many consecutive exchanges in which the service did not work, the balance is requested. That is free and
 /// does not stop the run if it succeeds, so repeated attempts of a single request may also trigger it.
@@ -21,7 +21,7 @@ pub struct Health {
 
 impl Health {
     /// Records an attempt.
-    pub fn observe(&mut self, attempted: &Attempted) {
+    pub fn observe(&mut self, attempted: &Attempt) {
         self.broken = if attempted.is_outage() { self.broken + 1 } else { 0 };
     }
 

@@ -1,6 +1,6 @@
 //! Decides what comes next for a request after an attempt: the pure part of the send loop.
 
-use super::{attempt_end::Attempted, check_pauses::Waits, context::Candidate, gate::PUSH_BACK_MAX};
+use super::{attempt_end::Attempt, check_pauses::Waits, context::Candidate, gate::PUSH_BACK_MAX};
 use crate::{
     client::{Author, PushBack, ReplyKind},
     ledger::Settled,
@@ -48,47 +48,47 @@ pub enum Next {
     PushedBack(Candidate, Duration),
 }
 
-impl Attempted {
+impl Attempt {
     /// Whether no working service was reached.
     pub fn is_outage(&self) -> bool {
-        match self.outcome {
+        match self.reply.outcome {
             Outcome::NotWritten | Outcome::Uncharged => true,
-            Outcome::Unknown => self.kind.is_outage(),
+            Outcome::Unknown => self.reply.kind.is_outage(),
             _ => false,
         }
     }
 
     /// Whether the reply is not the service's, or is an answer that cannot be read.
     pub fn is_not_read(&self) -> bool {
-        self.outcome == Outcome::Unreadable || self.is_of_another() && !self.is_outage()
+        self.reply.outcome == Outcome::Unreadable || self.is_of_another() && !self.is_outage()
     }
 
     /// Whether something between here and the service replied.
     pub fn is_of_another(&self) -> bool {
-        self.author == Author::Another
+        self.reply.author == Author::Another
     }
 
     /// The same, if it cannot be excluded: firewalls refuse in JSON, too.
     pub fn may_be_of_another(&self) -> bool {
-        let is_unclear = self.outcome == Outcome::Unauthorised && self.author == Author::Unclear;
+        let is_unclear = self.reply.outcome == Outcome::Unauthorised && self.reply.author == Author::Unclear;
         // The service may keep its own refusal under the key.
         self.is_of_another() || is_unclear && !self.is_tried_in_several_runs()
     }
 
     /// Whether the service is still processing the request.
     pub fn is_pending(&self) -> bool {
-        matches!(self.outcome, Outcome::Pending { .. })
+        matches!(self.reply.outcome, Outcome::Pending { .. })
     }
 
     /// Whether the reply is a 409: another request has this key, or this one is still being processed.
     pub fn is_conflict(&self) -> bool {
-        self.kind == ReplyKind::Conflict && !self.is_of_another() && !self.outcome.is_refusal()
+        self.reply.kind == ReplyKind::Conflict && !self.is_of_another() && !self.reply.outcome.is_refusal()
     }
 
     /// Whether the row may be failed, given that the account is in order: the refusal is proven uncharged, or its
     /// charge can be recorded.
     pub fn may_be_the_rows_fault(&self) -> bool {
-        let settled = (self.settled.state, self.outcome);
+        let settled = (self.settled.state, self.reply.outcome);
         !self.may_be_of_another()
             && matches!(settled, (State::Planned, _) | (State::InDoubt, Outcome::Misrouted | Outcome::Unreadable))
     }
@@ -101,7 +101,7 @@ impl Attempted {
 
     /// Whether the refusal is one after which a new key or another request would be tried.
     pub fn is_refusal_that_may_change_key(&self) -> bool {
-        let outcome = matches!(self.outcome, Outcome::NoCredits | Outcome::RateLimited | Outcome::Unauthorised);
+        let outcome = matches!(self.reply.outcome, Outcome::NoCredits | Outcome::RateLimited | Outcome::Unauthorised);
         outcome && self.settled.state == State::Planned
     }
 
@@ -112,7 +112,9 @@ impl Attempted {
 
     /// Whether the service said in every attempt of several runs that it failed without a charge.
     pub fn fails_for_good(&self) -> bool {
-        self.outcome == Outcome::Uncharged && self.settled.state == State::Planned && self.is_tried_in_several_runs()
+        self.reply.outcome == Outcome::Uncharged
+            && self.settled.state == State::Planned
+            && self.is_tried_in_several_runs()
     }
 
     fn is_tried_in_several_runs(&self) -> bool {
@@ -130,12 +132,12 @@ impl Attempted {
 }
 
 /// Decides what comes next. `answered` is the number of answers of this run to requests of the same check.
-pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
+pub fn next_step(mut one: Candidate, attempted: &Attempt, answered: u64, mode: Mode) -> Next {
     one.in_doubt = matches!(attempted.settled.state, State::InDoubt | State::Repeating);
-    if attempted.outcome != Outcome::RateLimited {
+    if attempted.reply.outcome != Outcome::RateLimited {
         one.push_backs = 0;
     }
-    match (attempted.settled.state, attempted.outcome) {
+    match (attempted.settled.state, attempted.reply.outcome) {
         (State::Answered, _) => Next::Answered(one),
         (State::Submitted, _) => Next::Submitted(one),
         (State::Failed | State::Quarantined, _) => Next::Failed(one),
@@ -159,10 +161,10 @@ pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode:
 }
 
 /// Repeats a pending request at growing intervals, not earlier than the service said.
-fn pending(mut one: Candidate, attempted: &Attempted) -> Next {
+fn pending(mut one: Candidate, attempted: &Attempt) -> Next {
     let delay = growing(REPEAT, one.repeats, REPEAT_MAX);
     one.repeats += 1;
-    match attempted.repeat_after {
+    match attempted.reply.repeat_after {
         Some(wait) if wait > PUSH_BACK_MAX => Next::LeftForLater(one),
         _ if one.repeats > REPEATS_MAX => Next::LeftForLater(one),
         wait => Next::Again(one, delay.max(wait.unwrap_or_default())),
@@ -170,14 +172,14 @@ fn pending(mut one: Candidate, attempted: &Attempted) -> Next {
 }
 
 /// Counts an attempt of this run and decides what comes next.
-pub fn tried(mut one: Candidate, attempted: &Attempted, mode: Mode) -> Next {
+pub fn tried(mut one: Candidate, attempted: &Attempt, mode: Mode) -> Next {
     one.attempts += 1;
-    let least = match attempted.repeat_after {
+    let least = match attempted.reply.repeat_after {
         Some(wait) => wait,
-        None if attempted.outcome.is_unclear() => UNCLEAR,
+        None if attempted.reply.outcome.is_unclear() => UNCLEAR,
         None => Duration::ZERO,
     };
-    match (attempted.push_back, mode) {
+    match (attempted.reply.push_back, mode) {
         // A 503 may also state a time.
         (Some(PushBack::Stated(wait)), _) if wait > PUSH_BACK_MAX => Next::PushedBack(one, wait),
         (_, Mode::Production) if least > PUSH_BACK_MAX => Next::LeftForLater(one),
@@ -190,7 +192,7 @@ pub fn tried(mut one: Candidate, attempted: &Attempted, mode: Mode) -> Next {
     }
 }
 
-fn pushed_back(mut one: Candidate, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
+fn pushed_back(mut one: Candidate, attempted: &Attempt, answered: u64, mode: Mode) -> Next {
     // If another request was answered since this one was last refused, the rate is fine.
     let others_answered = one.push_backs > 0 && answered > one.answers_at_refusal;
     one.cached += u32::from(others_answered);
@@ -198,7 +200,7 @@ fn pushed_back(mut one: Candidate, attempted: &Attempted, answered: u64, mode: M
     one.answers_at_refusal = answered;
     let is_of_check = matches!(attempted.waits, Some(Waits::Check(_)));
     one.push_backs += 1;
-    match attempted.push_back {
+    match attempted.reply.push_back {
         Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Next::PushedBack(one, wait),
         // The limit is that of the check. It says nothing about the key or the row.
         _ if is_of_check && one.push_backs >= PUSH_BACKS_ASK => Next::PushedBack(one, Duration::ZERO),

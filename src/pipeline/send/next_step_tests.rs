@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::{
+    client::Classified,
     ledger::Settled,
-    model::{Credits, RequestId},
+    model::{Credits, RequestId, credits::Amount},
 };
 
 /// An attempt without any stated amounts.
-pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attempted {
+pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attempt {
     let settled = Settled {
         state,
         attempts: 1,
@@ -20,29 +21,28 @@ pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> At
         unexplained_fall: Credits::ZERO,
         doubtful_balance: false,
     };
-    Attempted {
-        settled,
+    let reply = Classified {
         outcome,
         kind: http_status.map_or(ReplyKind::NoReply, ReplyKind::of),
         author: Author::Service,
-        judgement: None,
         http_status,
         remaining: None,
-        stated: None,
         unreadable_amount: None,
+        request_id: None,
         location: None,
         push_back: None,
-        waits: None,
         repeat_after: None,
+        server_now_us: None,
+        job: None,
+        charge: Amount::Absent,
         job_fault: None,
-        other_mode: None,
-        same_refusals: String::new(),
-        code: String::new(),
+        early: None,
+        answer: None,
+        code: None,
         message: String::new(),
         words: String::new(),
-        uploaded: false,
-        other_side: None,
-    }
+    };
+    Attempt { reply, settled, judgement: None, other_mode: None, waits: None, uploaded: false, other_side: None }
 }
 
 fn one() -> Candidate {
@@ -72,17 +72,17 @@ fn in_sandbox_running_out_of_attempts_is_a_failure() {
 #[test]
 fn a_429_uses_up_no_attempt_and_waits_as_long_as_it_says() {
     let mut refused = attempted(State::Planned, Outcome::RateLimited, Some(429));
-    refused.push_back = Some(PushBack::Stated(Duration::from_secs(7)));
+    refused.reply.push_back = Some(PushBack::Stated(Duration::from_secs(7)));
     let Next::Again(next, delay) = next_step(one(), &refused, 0, Mode::Production) else { panic!("tried again") };
     assert_eq!((next.attempts, delay), (0, Duration::from_secs(7)));
-    refused.push_back = Some(PushBack::Stated(Duration::from_secs(901)));
+    refused.reply.push_back = Some(PushBack::Stated(Duration::from_secs(901)));
     assert!(matches!(next_step(next, &refused, 0, Mode::Production), Next::PushedBack(..)));
 }
 
 #[test]
 fn a_sandbox_cooldown_delays_one_request_alone_and_grows() {
     let mut refused = attempted(State::Planned, Outcome::RateLimited, Some(429));
-    refused.push_back = Some(PushBack::Unstated);
+    refused.reply.push_back = Some(PushBack::Unstated);
     let mut current = one();
     for millis in [2_500, 5_000, 10_000, 11_000, 11_000] {
         let Next::Again(next, delay) = next_step(current, &refused, 0, Mode::Sandbox) else { panic!("tried again") };
@@ -94,7 +94,7 @@ fn a_sandbox_cooldown_delays_one_request_alone_and_grows() {
 #[test]
 fn a_429_that_repeats_while_others_are_answered_is_cached_under_the_key() {
     let mut refused = attempted(State::Planned, Outcome::RateLimited, Some(429));
-    refused.push_back = Some(PushBack::Stated(Duration::from_secs(1)));
+    refused.reply.push_back = Some(PushBack::Stated(Duration::from_secs(1)));
     refused.settled.refusals_in_row = 4;
     let mut current = one();
     for answered in 0..3 {
@@ -129,8 +129,8 @@ fn in_doubt_a_refusal_kept_under_the_key_is_asked_for_again_six_times_a_run() {
     }
     assert!(matches!(next_step(current, &refused, 0, Mode::Production), Next::LeftForLater(_)));
 
-    refused.outcome = Outcome::RateLimited;
-    refused.push_back = Some(PushBack::Stated(Duration::from_secs(1)));
+    refused.reply.outcome = Outcome::RateLimited;
+    refused.reply.push_back = Some(PushBack::Stated(Duration::from_secs(1)));
     let mut current = one();
     for answered in 0..8 {
         let Next::Again(next, _) = next_step(current, &refused, answered, Mode::Production) else { panic!("again") };
@@ -214,11 +214,11 @@ fn conflicts_and_pending_requests_are_recognised_by_status_and_outcome() {
 #[test]
 fn a_pending_reply_may_ask_for_the_longest_pause_and_for_a_longer_one_the_request_is_left_for_later() {
     let mut pending = attempted(State::Repeating, Outcome::Pending { stated: None }, Some(202));
-    pending.repeat_after = Some(PUSH_BACK_MAX);
+    pending.reply.repeat_after = Some(PUSH_BACK_MAX);
     let Next::Again(next, delay) = next_step(one(), &pending, 0, Mode::Production) else { panic!("again") };
     assert_eq!((next.repeats, delay), (1, PUSH_BACK_MAX));
     for more in [Duration::from_millis(1), Duration::from_secs(60)] {
-        pending.repeat_after = Some(PUSH_BACK_MAX + more);
+        pending.reply.repeat_after = Some(PUSH_BACK_MAX + more);
         assert!(matches!(next_step(one(), &pending, 0, Mode::Production), Next::LeftForLater(_)), "{more:?}");
     }
 }

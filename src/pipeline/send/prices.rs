@@ -17,11 +17,14 @@ mod shows;
 
 pub use lone::{Finding, is_stated_in_full};
 
-use super::{attempt_end::Attempted, context::Candidate, moment::Moment};
-use crate::model::{
-    Credits, Mode, Stop,
-    budget::BalanceReading,
-    state::{Outcome, State},
+use super::{attempt_end::Attempt, context::Candidate, moment::Moment};
+use crate::{
+    client::Classified,
+    model::{
+        Credits, Mode, Stop,
+        budget::BalanceReading,
+        state::{Outcome, State},
+    },
 };
 use lone::{Lone, Replied};
 use std::{
@@ -180,9 +183,9 @@ impl Prices {
     }
 
     /// Records an attempt. Returns what its reply shows about its price, if that is worth saying.
-    pub fn observe(&mut self, one: &Candidate, attempted: &Attempted, now: Moment) -> Option<Finding> {
+    pub fn observe(&mut self, one: &Candidate, attempted: &Attempt, now: Moment) -> Option<Finding> {
         let lone = self.lone.take();
-        let Attempted { settled, outcome, stated, remaining, .. } = attempted;
+        let (settled, &Classified { outcome, remaining, .. }) = (&attempted.settled, &attempted.reply);
         self.balance_is_doubtful |= settled.doubtful_balance;
         let is_job = matches!(outcome, Outcome::Accepted { .. });
         let is_answer = settled.charged > Credits::ZERO || attempted.judgement.is_some();
@@ -196,8 +199,8 @@ impl Prices {
             price: settled.price,
             booked: settled.charged,
             // Whatever the reply of a job states, its charge comes later.
-            stated: stated.filter(|_| !is_job),
-            refused: (!is_job && !is_answer).then(|| attempted.message.clone()),
+            stated: attempted.stated().filter(|_| !is_job),
+            refused: (!is_job && !is_answer).then(|| attempted.reply.message.clone()),
             is_job,
             took: Duration::ZERO,
             stated_fall: None,
@@ -209,8 +212,8 @@ impl Prices {
             self.answers += 1;
             self.answers_since_reading += 1;
             // A balance shows the charge if it is lower than each one before.
-            let has_fallen = matches!((remaining, self.lowest), (Some(left), Some(lowest)) if *left < lowest);
-            self.lowest = if has_fallen { *remaining } else { self.lowest };
+            let has_fallen = matches!((remaining, self.lowest), (Some(left), Some(lowest)) if left < lowest);
+            self.lowest = if has_fallen { remaining } else { self.lowest };
             self.unstated += u64::from(is_job || !(replied.is_stated_in_full() || has_fallen));
         }
         if replied.is_stated_in_full() && self.alone_again.is_none() {

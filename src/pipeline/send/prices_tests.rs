@@ -13,23 +13,23 @@ pub fn one() -> Candidate {
     Candidate::new(RequestId(1), CHECK.to_owned())
 }
 
-pub fn answered(stated: Option<u64>, remaining: Option<u64>) -> Attempted {
+pub fn answered(stated: Option<u64>, remaining: Option<u64>) -> Attempt {
     let stated = stated.map(Credits);
     let mut answered = attempted(State::Answered, Outcome::Answered { stated }, Some(200));
-    (answered.stated, answered.remaining) = (stated, remaining.map(Credits));
+    answered.reply.remaining = remaining.map(Credits);
     (answered.settled.price, answered.settled.charged) = (PRICE, stated.unwrap_or(PRICE).max(PRICE));
     answered.judgement = Some(Judgement::unrecognised());
     answered
 }
 
-fn refused() -> Attempted {
+fn refused() -> Attempt {
     let mut refused = answered(None, None);
-    (refused.judgement, refused.outcome) = (None, Outcome::Refused);
+    (refused.judgement, refused.reply.outcome) = (None, Outcome::Refused);
     (refused.settled.charged, refused.settled.state) = (Credits::ZERO, State::Failed);
     refused
 }
 
-pub fn job() -> Attempted {
+pub fn job() -> Attempt {
     let mut job = attempted(State::Submitted, Outcome::Accepted { stated: None }, Some(202));
     job.settled.price = PRICE;
     job
@@ -53,7 +53,7 @@ impl Run {
     }
 
     /// A run whose first request gets this reply, after a balance of 1,000.
-    pub fn after_first(attempted: &Attempted) -> Run {
+    pub fn after_first(attempted: &Attempt) -> Run {
         let mut run = Run::new();
         run.goes_alone(1_000, attempted);
         run
@@ -61,7 +61,7 @@ impl Run {
 
     /// Sends the next request alone after this balance, with this reply.
     #[track_caller]
-    pub fn goes_alone(&mut self, before: u64, attempted: &Attempted) -> Option<Finding> {
+    pub fn goes_alone(&mut self, before: u64, attempted: &Attempt) -> Option<Finding> {
         assert!(self.wants_alone(), "it goes alone");
         self.prices.read(Some(Credits(before)), Credits::ZERO, true, Moment::START);
         self.account.reading = Some(self.account.reading(Credits(before), 0));
@@ -95,7 +95,7 @@ impl Run {
         finding
     }
 
-    fn answers(&mut self, count: u64, attempted: &Attempted) {
+    fn answers(&mut self, count: u64, attempted: &Attempt) {
         for _ in 0..count {
             self.prices.started(&one(), self.account.reading, Moment::START);
             self.prices.observe(&one(), attempted, Moment::START);
@@ -192,7 +192,7 @@ fn where_nothing_is_stated_the_balance_shows_the_cost() {
 fn a_balance_that_does_not_fall_shows_nothing_and_holds_nothing_up() {
     for attempted in [answered(None, None), answered(Some(0), None), answered(None, Some(1_000))] {
         let mut run = Run::after_first(&attempted);
-        let said = if attempted.stated.is_none() { not_shown() } else { None };
+        let said = if attempted.stated().is_none() { not_shown() } else { None };
         assert_eq!(run.reads([1_000, 1_000]), said, "after a wait");
         assert!(!run.wants_alone(), "the run continues at the price");
         run.prices.read(Some(Credits(1_000)), Credits::ZERO, true, Moment::START);
@@ -203,7 +203,7 @@ fn a_balance_that_does_not_fall_shows_nothing_and_holds_nothing_up() {
         run.prices.read(Some(Credits(1_000)), Credits::ZERO, false, Moment::START);
         assert!(!run.prices.is_due(Moment::START) && !run.prices.has_unread() && run.prices.denied().is_none());
     }
-    let free = |mut attempted: Attempted| {
+    let free = |mut attempted: Attempt| {
         attempted.settled.price = Credits::ZERO;
         attempted
     };
@@ -256,7 +256,8 @@ fn where_the_balance_also_falls_by_itself_three_requests_in_a_row_decide() {
 #[test]
 fn a_job_shows_its_charge_later_and_its_reply_states_none() {
     let mut job = job();
-    (job.stated, job.remaining) = (Some(PRICE), Some(Credits(995)));
+    job.reply.outcome = Outcome::Accepted { stated: Some(PRICE) };
+    job.reply.remaining = Some(Credits(995));
     let mut run = Run::after_first(&job);
     assert_eq!(run.reads([1_000]), None);
     assert!(!run.wants_alone());
@@ -315,7 +316,7 @@ fn after_100_answers_and_five_minutes_the_balance_is_read_whatever_replies_state
 #[test]
 fn a_request_that_was_not_answered_shows_nothing() {
     let mut lost = answered(None, None);
-    (lost.judgement, lost.outcome, lost.settled.charged) = (None, Outcome::Unknown, Credits::ZERO);
+    (lost.judgement, lost.reply.outcome, lost.settled.charged) = (None, Outcome::Unknown, Credits::ZERO);
     let run = Run::after_first(&lost);
     assert!(run.prices.next_reading().is_none() && run.prices.needs_reading_before(&one()) && run.wants_alone());
 }

@@ -1,7 +1,7 @@
 //! The reply to an attempt: read, classified, judged, told to the engine, and settled.
 
 use super::{
-    attempt_end::{AttemptEnd, Attempted, Heard},
+    attempt_end::{Attempt, AttemptEnd, Heard},
     check_pauses::Waits,
     context::{CheckContext, RunContext},
     gate::{PUSH_BACK_MAX, close_gate, pause, pause_end},
@@ -179,32 +179,13 @@ pub(super) async fn settle(
         state = settled.state.as_str(),
         "attempt"
     );
-    let code = classified.code.unwrap_or_default();
-    let same_code = if code.is_empty() { "no code" } else { &code };
     let answered = judged.filter(|_| settled.state == State::Answered);
-    Ok(AttemptEnd::Attempted(Box::new(Attempted {
+    Ok(AttemptEnd::Attempted(Box::new(Attempt {
+        reply: classified,
         settled,
-        outcome: classified.outcome,
-        kind: classified.kind,
-        author: classified.author,
         other_mode: mode_of_job.or_else(|| answered.as_ref()?.other_mode.clone()),
         judgement: answered.map(|judged| judged.judgement),
-        http_status: classified.http_status,
-        remaining: classified.remaining,
-        stated: match classified.outcome {
-            Outcome::Answered { stated } | Outcome::ChargedRefusal { stated } => stated,
-            _ => None,
-        },
-        unreadable_amount: classified.unreadable_amount,
-        location: classified.location,
-        push_back: classified.push_back,
         waits,
-        repeat_after: classified.repeat_after,
-        job_fault: classified.job_fault,
-        same_refusals: format!("HTTP {} {same_code}", classified.http_status.unwrap_or_default()),
-        code,
-        message: classified.message,
-        words: classified.words,
         uploaded: sent.uploaded,
         other_side,
     })))

@@ -9,7 +9,7 @@ use crate::{
         transitions::CACHED_REFUSALS_MAX,
     },
     pipeline::{
-        send::{attempt_end::Attempted, context::Candidate, next_step::tried},
+        send::{attempt_end::Attempt, context::Candidate, next_step::tried},
         wording::counted,
     },
 };
@@ -24,7 +24,7 @@ const REFUSED_AGAIN: Duration = Duration::from_secs(5);
 
 impl Engine {
     /// Decides about a refused request by the balance, which was read while it waited.
-    pub(super) fn account_answered(&mut self, one: Candidate, attempted: Attempted, read: ControlFlow<Stop, Credits>) {
+    pub(super) fn account_answered(&mut self, one: Candidate, attempted: Attempt, read: ControlFlow<Stop, Credits>) {
         let balance = match read {
             Continue(balance) => balance,
             // In sandbox the balance does not matter, and answers to other requests show that the service works.
@@ -39,15 +39,20 @@ impl Engine {
             // The refusal may have been charged, and a new key could be charged again.
             return self.row_at_fault(one, attempted);
         }
-        if attempted.outcome == Outcome::NoCredits {
+        if attempted.reply.outcome == Outcome::NoCredits {
             return self.no_credits(one, attempted, balance);
         }
-        let status = attempted.http_status.unwrap_or_default();
-        let stop = match attempted.outcome {
+        let status = attempted.reply.http_status.unwrap_or_default();
+        let stop = match attempted.reply.outcome {
             Outcome::Unauthorised => Stop::CheckRefused { check: one.check.clone(), status },
             Outcome::Misrouted => {
                 let path = self.terms.paths.get(&one.check).cloned().unwrap_or_default();
-                Stop::Misrouted { status, path, check: Some(one.check.clone()), location: attempted.location.clone() }
+                Stop::Misrouted {
+                    status,
+                    path,
+                    check: Some(one.check.clone()),
+                    location: attempted.reply.location.clone(),
+                }
             }
             // Reading the balance also counts towards the rate and was not refused, so the refusal is cached under the
             // key.
@@ -72,13 +77,13 @@ impl Engine {
     /// Handles a refusal while the account is in order. If other requests of the check are answered, this request is the
     /// cause. Otherwise the check may be the cause, and `stop` is used once other requests are refused as well, or once
     /// nothing else is left to send.
-    fn refused_alone(&mut self, one: Candidate, attempted: Attempted, stop: Stop) {
-        let is_working = match attempted.outcome {
+    fn refused_alone(&mut self, one: Candidate, attempted: Attempt, stop: Stop) {
+        let is_working = match attempted.reply.outcome {
             // The key, its rights and the route may have changed since an earlier run.
             Outcome::Unauthorised | Outcome::Misrouted => self.guards.is_working(&one.check),
             _ => self.now.sums.was_answered(&one.check),
         };
-        if attempted.outcome == Outcome::RateLimited && !one.answered_beside {
+        if attempted.reply.outcome == Outcome::RateLimited && !one.answered_beside {
             // The service may limit this check alone. The row is not the cause.
             self.leave_out(&one.check, stop);
             return;
@@ -148,8 +153,8 @@ impl Engine {
 
     /// Fails the request, unless an earlier attempt may still be answered under its key, or nothing shows yet that
     /// answers of the check can be read.
-    pub(super) fn row_at_fault(&mut self, one: Candidate, attempted: Attempted) {
-        let readable = attempted.outcome != Outcome::Unreadable || self.now.sums.was_answered(&one.check);
+    pub(super) fn row_at_fault(&mut self, one: Candidate, attempted: Attempt) {
+        let readable = attempted.reply.outcome != Outcome::Unreadable || self.now.sums.was_answered(&one.check);
         if !(readable && attempted.may_be_the_rows_fault()) {
             let next = tried(one, &attempted, self.terms.mode);
             return self.follow(next, attempted);
@@ -160,7 +165,7 @@ impl Engine {
     }
 
     /// 402: either the account is empty, or a refusal is cached under the key while the balance is fine.
-    fn no_credits(&mut self, one: Candidate, attempted: Attempted, balance: Credits) {
+    fn no_credits(&mut self, one: Candidate, attempted: Attempt, balance: Credits) {
         let price = attempted.settled.price;
         // If the check was never answered, one new key is enough to show that the key is not the cause.
         let keys_max = if self.now.sums.was_answered(&one.check) { CACHED_REFUSALS_MAX } else { 1 };
@@ -185,9 +190,9 @@ impl Engine {
 }
 
 /// The failure of a request that the service refuses, while the account is in order.
-fn failure(attempted: &Attempted) -> Failure {
-    let status = attempted.http_status.unwrap_or_default();
-    let (code, message) = match attempted.outcome {
+fn failure(attempted: &Attempt) -> Failure {
+    let status = attempted.reply.http_status.unwrap_or_default();
+    let (code, message) = match attempted.reply.outcome {
         Outcome::Unreadable => (
             FailureCode::UnreadableAnswer,
             format!(
@@ -200,7 +205,7 @@ fn failure(attempted: &Attempted) -> Failure {
             format!(
                 "the service refuses this request (HTTP {status}: {}), but answers others, and the account is in \
                  order",
-                attempted.message
+                attempted.reply.message
             ),
         ),
     };

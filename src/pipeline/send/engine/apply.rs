@@ -2,6 +2,7 @@
 
 use super::{Command, Engine, POSTPONED_MAX, Why};
 use crate::{
+    client::Classified,
     error::Error,
     model::{
         Credits, Failure, FailureCode, Stage, Stop,
@@ -9,7 +10,7 @@ use crate::{
         transitions::CACHED_REFUSALS_MAX,
     },
     pipeline::send::{
-        attempt_end::{AttemptEnd, Attempted},
+        attempt_end::{Attempt, AttemptEnd},
         check_pauses::Waits,
         context::Candidate,
         gate::{PUSH_BACK_MAX, pause_end, whole_seconds},
@@ -74,7 +75,7 @@ impl Engine {
     }
 
     /// Counts consecutive faults, once per request.
-    fn count(&mut self, one: &Candidate, attempted: &Attempted) {
+    fn count(&mut self, one: &Candidate, attempted: &Attempt) {
         let request = one.request;
         // What an earlier run could not read either says nothing about the others.
         if attempted.is_not_read() && !one.is_of_earlier_run {
@@ -87,7 +88,7 @@ impl Engine {
             self.stops.extend(self.guards.unanswered(request, self.terms.in_flight));
         }
         let is_first_job = !self.now.sums.jobs_known.contains(&one.check);
-        if let Some(fault) = attempted.job_fault.as_ref().filter(|_| is_first_job) {
+        if let Some(fault) = attempted.reply.job_fault.as_ref().filter(|_| is_first_job) {
             self.stops.extend(self.guards.unusable_job(&one.check, request, fault));
         }
         // A conflict of a request that was sent before is expected.
@@ -96,7 +97,7 @@ impl Engine {
         }
     }
 
-    fn attempted(&mut self, one: Candidate, attempted: Attempted) {
+    fn attempted(&mut self, one: Candidate, attempted: Attempt) {
         if let Some(simulated) = attempted.other_side {
             self.stops.push(Stop::OtherSide { simulated });
             return;
@@ -107,7 +108,7 @@ impl Engine {
     }
 
     /// Does the next step of a request.
-    pub(super) fn follow(&mut self, next: Next, attempted: Attempted) {
+    pub(super) fn follow(&mut self, next: Next, attempted: Attempt) {
         match next {
             Next::Answered(one) => self.answered(&one, &attempted),
             Next::Submitted(one) => self.submitted(&one, &attempted),
@@ -125,7 +126,8 @@ impl Engine {
             }
             Next::LeftForLater(one) => {
                 if attempted.is_conflict() {
-                    self.lasting_conflicts.add(&one.check, &attempted.code, &attempted.words);
+                    let code = attempted.reply.code.as_deref().unwrap_or_default();
+                    self.lasting_conflicts.add(&one.check, code, &attempted.reply.words);
                 }
                 if attempted.may_be_of_another() {
                     self.guards.left(&unread(&one, &attempted));
@@ -185,15 +187,14 @@ impl Engine {
     }
 
     /// Records a request that failed permanently.
-    pub(super) fn failed(&mut self, one: &Candidate, attempted: &Attempted) {
+    pub(super) fn failed(&mut self, one: &Candidate, attempted: &Attempt) {
         self.fails(one);
         // Repeated requests end one after the other, so that they follow each other says nothing.
-        let is_kept = attempted.outcome == Outcome::CachedFailure && one.is_repeat;
-        let Attempted { same_refusals, words, .. } = attempted;
+        let is_kept = attempted.reply.outcome == Outcome::CachedFailure && one.is_repeat;
         let (limits, guards) = (&self.terms.guards, &mut self.guards);
         self.stops.extend(match is_kept {
             true => guards.failed_alone(limits),
-            false => guards.refused(&one.check, same_refusals, words, limits),
+            false => guards.refused(&one.check, &attempted.same_refusals(), &attempted.reply.words, limits),
         });
     }
 
@@ -202,21 +203,21 @@ impl Engine {
     }
 
     /// Records a request that the service accepted as a job. It shows that the service works, and is not sent again.
-    fn submitted(&mut self, one: &Candidate, attempted: &Attempted) {
+    fn submitted(&mut self, one: &Candidate, attempted: &Attempt) {
         self.spending.key_on_trial = None;
         self.supply.doubts_first = false;
         self.guards.accepted(&one.check);
         self.stop_for_other_mode(attempted);
     }
 
-    fn stop_for_other_mode(&mut self, attempted: &Attempted) {
+    fn stop_for_other_mode(&mut self, attempted: &Attempt) {
         if let Some(mode) = &attempted.other_mode {
             let sent = self.terms.mode.as_str().to_owned();
             self.stops.push(Stop::OtherMode { sent, echoed: mode.clone() });
         }
     }
 
-    fn answered(&mut self, one: &Candidate, attempted: &Attempted) {
+    fn answered(&mut self, one: &Candidate, attempted: &Attempt) {
         self.answered += 1;
         self.supply.doubts_first = false;
         self.stop_for_other_mode(attempted);
@@ -257,11 +258,14 @@ impl Engine {
         self.schedule.postpone(due, one);
     }
 
-    pub(super) fn attempts_over(&mut self, one: &Candidate, attempted: &Attempted) {
+    pub(super) fn attempts_over(&mut self, one: &Candidate, attempted: &Attempt) {
         let failure = Failure {
             stage: Stage::Send,
             code: FailureCode::AttemptsOver,
-            message: format!("no answer in sandbox after {} attempts of this run: {}", one.attempts, attempted.message),
+            message: format!(
+                "no answer in sandbox after {} attempts of this run: {}",
+                one.attempts, attempted.reply.message
+            ),
         };
         let event = Event::AttemptsOver { mode: self.terms.mode };
         self.record(one.request, event, Some(failure));
@@ -270,11 +274,10 @@ impl Engine {
         // answers requests of the check.
         let answers = self.now.sums.was_answered(&one.check);
         let (limits, guards) = (&self.terms.guards, &mut self.guards);
-        let Attempted { same_refusals, words, .. } = attempted;
         let stop = if answers {
             guards.failed_alone(limits)
         } else {
-            guards.refused(&one.check, same_refusals, words, limits)
+            guards.refused(&one.check, &attempted.same_refusals(), &attempted.reply.words, limits)
         };
         self.stops.extend(stop);
     }
@@ -290,24 +293,25 @@ impl Engine {
 }
 
 /// A reply that is not the service's, or cannot be read.
-fn unread<'a>(one: &'a Candidate, attempted: &'a Attempted) -> Unread<'a> {
-    let Attempted { http_status: status, words: said, .. } = attempted;
-    let is_paid = attempted.kind.is_success();
-    Unread { request: one.request, check: &one.check, status: *status, said, is_paid }
+fn unread<'a>(one: &'a Candidate, attempted: &'a Attempt) -> Unread<'a> {
+    let Classified { kind, http_status: status, words: said, .. } = &attempted.reply;
+    Unread { request: one.request, check: &one.check, status: *status, said, is_paid: kind.is_success() }
 }
 
 /// Logs that a request is sent again. A rate limit is logged once for all requests.
-fn note_repeat(one: &Candidate, attempted: &Attempted, delay: Duration) {
-    if attempted.push_back.is_some() {
+fn note_repeat(one: &Candidate, attempted: &Attempt, delay: Duration) {
+    if attempted.reply.push_back.is_some() {
         return;
     }
-    let reply = match attempted.http_status {
+    let reply = match attempted.reply.http_status {
         None => "no reply".to_owned(),
         // Why a success cannot be read is in no output while the request is in doubt.
         Some(status)
-            if attempted.kind.is_success() && attempted.outcome == Outcome::Unknown && !attempted.is_of_another() =>
+            if attempted.reply.kind.is_success()
+                && attempted.reply.outcome == Outcome::Unknown
+                && !attempted.is_of_another() =>
         {
-            format!("HTTP {status}: {}", attempted.message)
+            format!("HTTP {status}: {}", attempted.reply.message)
         }
         Some(status) => format!("HTTP {status}"),
     };

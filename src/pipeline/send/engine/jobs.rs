@@ -7,7 +7,7 @@ use super::{
 use crate::{
     client::ReplyKind,
     ledger::DueJob,
-    model::{Stop, job_life::JobSign},
+    model::{Stop, credits::Amount, job_life::JobSign, state::Outcome},
     pipeline::send::{follow::poll::Polled, gate::micros, guards::Unread},
 };
 use std::time::Duration;
@@ -36,11 +36,12 @@ impl Engine {
             let (table, request) = (polled.followed.price, Some(job.request));
             self.stops.push(Stop::Price { check: job.check.clone(), stated, table, request });
         }
-        if let Some(found) = polled.unreadable_amount.clone().filter(|_| self.prices.is_watched()) {
+        if let (Amount::Unreadable(found), true) = (&polled.reply.charge, self.prices.is_watched()) {
+            let found = found.clone();
             self.stops.push(Stop::AmountUnreadable { check: job.check.clone(), found });
         }
-        if polled.judgement.is_some() || polled.is_charge_stated {
-            self.prices.job_answered(polled.is_charge_stated);
+        if polled.judgement.is_some() || polled.is_charge_stated() {
+            self.prices.job_answered(polled.is_charge_stated());
         }
     }
 
@@ -60,8 +61,8 @@ impl Engine {
     /// A complete 2xx that says nothing reliable.
     fn unclear(&mut self, job: &DueJob, polled: &Polled) {
         self.polls.anything = true;
-        if polled.is_not_read {
-            let (request, status, said) = (job.request, polled.http_status, polled.words.as_str());
+        if polled.reply.outcome == Outcome::Unreadable {
+            let (request, status, said) = (job.request, polled.reply.http_status, polled.reply.words.as_str());
             // A poll is free.
             if self.guards.not_read(&Unread { request, check: &job.check, status, said, is_paid: false }) {
                 self.health.not_read();
@@ -77,11 +78,11 @@ impl Engine {
             self.stops.push(Stop::PushedBack { until_us });
             return;
         }
-        match polled.kind {
+        match polled.reply.kind {
             // The gate is closed, and the job is polled again.
             ReplyKind::TooMany => self.polls.anything = true,
             _ => {
-                self.polls.fault = Some(polled.message.clone());
+                self.polls.fault = Some(polled.reply.message.clone());
                 self.stops.extend(self.guards.unanswered(job.request, self.terms.in_flight));
             }
         }
@@ -90,10 +91,10 @@ impl Engine {
     /// The route of a job was refused. One job may be the cause, so it takes several to stop the run, unless the account
     /// cannot be read either.
     fn route_refused(&mut self, job: &DueJob, polled: &Polled) {
-        let status = polled.http_status.unwrap_or_default();
+        let status = polled.reply.http_status.unwrap_or_default();
         self.polls.anything = true;
         let mut is_read = false;
-        if polled.kind.is_unauthorised() {
+        if polled.reply.kind.is_unauthorised() {
             let read_at = self.polls.account_read_at;
             if read_at.is_none_or(|at| self.now.at.since(at) >= ACCOUNT_READ_LATELY) {
                 self.polls.account_read_at = Some(self.now.at);
@@ -104,7 +105,7 @@ impl Engine {
         let is_known = self.now.sums.jobs_known.contains(&job.check);
         let is_refused = self.polls.refused(job.request, status) && !is_known;
         let check = job.check.clone();
-        let stop = is_refused.then_some(match polled.kind.is_unauthorised() {
+        let stop = is_refused.then_some(match polled.reply.kind.is_unauthorised() {
             true => Stop::CheckRefused { check, status },
             false => Stop::JobRoute { check, status, count: ALIKE_MAX },
         });

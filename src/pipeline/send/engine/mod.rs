@@ -13,7 +13,7 @@ mod poll_history;
 
 use super::{
     account::BalanceRead,
-    attempt_end::{AttemptEnd, Attempted, Heard},
+    attempt_end::{Attempt, AttemptEnd, Heard},
     channels::{Sent, Signal, record_signal},
     check_pauses::CheckPauses,
     context::Candidate,
@@ -107,7 +107,7 @@ pub enum Why {
     /// It shows whether the account is why jobs are refused. If it is not, this is the reason to stop.
     JobRefused(Option<Box<Stop>>),
     /// It shows why a request was refused.
-    Refused(Box<(Candidate, Attempted)>),
+    Refused(Box<(Candidate, Attempt)>),
 }
 
 /// The decisions of a run.

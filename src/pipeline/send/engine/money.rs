@@ -8,7 +8,7 @@ use crate::{
         budget::BudgetRefusal,
         state::{Event, State},
     },
-    pipeline::send::{account::BalanceRead, attempt_end::Attempted, context::Candidate, prices::Finding},
+    pipeline::send::{account::BalanceRead, attempt_end::Attempt, context::Candidate, prices::Finding},
 };
 use std::{
     ops::ControlFlow::{self, Break, Continue},
@@ -134,7 +134,7 @@ impl Engine {
     }
 
     /// Checks what an attempt shows about charges.
-    pub(super) fn check_charge(&mut self, one: &Candidate, attempted: &Attempted) {
+    pub(super) fn check_charge(&mut self, one: &Candidate, attempted: &Attempt) {
         self.health.observe(attempted);
         self.spending.alone = false;
         if attempted.judgement.is_some() {
@@ -147,7 +147,7 @@ impl Engine {
             let (table, request) = (attempted.settled.price, Some(one.request));
             self.stops.push(Stop::Price { check: check(), stated, table, request });
         }
-        if let Some(found) = attempted.unreadable_amount.as_ref().filter(|_| self.prices.is_watched()) {
+        if let Some(found) = attempted.reply.unreadable_amount.as_ref().filter(|_| self.prices.is_watched()) {
             self.stops.push(Stop::AmountUnreadable { check: check(), found: found.clone() });
         }
         self.found(finding);

@@ -3,7 +3,7 @@
 
 use super::{Command, Engine, Input, Now, Why};
 use crate::{
-    client::{Author, PushBack, ReplyKind},
+    client::{Author, PushBack},
     ledger::{Settled, Sums},
     model::{
         Credits, Judgement, Mode, RequestId, Stop, Verdict,
@@ -16,11 +16,12 @@ use crate::{
         intake::IntakeProgress,
         send::{
             account::BalanceRead,
-            attempt_end::{AttemptEnd, Attempted},
+            attempt_end::{Attempt, AttemptEnd},
             context::Candidate,
             limit::Limit,
             limits::Limits,
             moment::Moment,
+            next_step::tests::attempted,
             queue::{Page, Supply},
             terms::Terms,
         },
@@ -250,32 +251,13 @@ impl World {
             doubtful_balance: false,
         };
         let judgement = Judgement { verdict: Verdict::Clear, ..Judgement::unrecognised() };
-        AttemptEnd::Attempted(Box::new(Attempted {
-            settled,
-            outcome: reply.outcome,
-            kind: reply.status.map_or(ReplyKind::NoReply, ReplyKind::of),
-            author: reply.author,
-            judgement: (step.state == State::Answered).then_some(judgement),
-            http_status: reply.status,
-            remaining: reply.remaining,
-            stated: match reply.outcome {
-                Outcome::Answered { stated } | Outcome::ChargedRefusal { stated } => stated,
-                _ => None,
-            },
-            unreadable_amount: None,
-            location: None,
-            push_back: reply.push_back,
-            waits: None,
-            repeat_after: None,
-            job_fault: reply.job_fault.clone(),
-            other_mode: None,
-            same_refusals: format!("HTTP {}", reply.status.unwrap_or_default()),
-            code: String::new(),
-            message: String::new(),
-            words: String::new(),
-            uploaded: false,
-            other_side: None,
-        }))
+        let mut attempt = attempted(step.state, reply.outcome, reply.status);
+        attempt.reply.author = reply.author;
+        attempt.reply.remaining = reply.remaining;
+        attempt.reply.push_back = reply.push_back;
+        attempt.reply.job_fault = reply.job_fault.clone();
+        attempt.judgement = (step.state == State::Answered).then_some(judgement);
+        AttemptEnd::Attempted(Box::new(Attempt { settled, ..attempt }))
     }
 
     fn step(&self, id: RequestId, event: Event) -> Result<Move, IllegalMove> {

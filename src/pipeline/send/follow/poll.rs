@@ -12,7 +12,7 @@ use crate::{
         credits::Amount,
         job_life::JobSign,
         printable::printable_cut,
-        state::{JobEnd, Outcome, State},
+        state::{JobEnd, State},
     },
     pipeline::{
         judge::Judged,
@@ -39,25 +39,24 @@ pub enum PollEnd {
 
 /// What the service said about a job, as it was recorded.
 pub struct Polled {
-    pub followed: Followed,
+    /// What the reply says, without the charge of another job.
+    pub reply: Classified,
     pub sign: JobSign,
-    /// `None` if there was no reply.
-    pub http_status: Option<u16>,
-    pub kind: ReplyKind,
-    /// The reply is a 2xx that cannot be read.
-    pub is_not_read: bool,
+    /// What it made of the job.
+    pub followed: Followed,
+    /// The judgement on the result, if the request is answered.
     pub judgement: Option<Judgement>,
     /// The mode that the answer names, if it is not the mode that was sent.
     pub other_mode: Option<String>,
-    /// The reply states a charge above zero.
-    pub is_charge_stated: bool,
-    /// The value found where a charge was expected, if it is not an amount.
-    pub unreadable_amount: Option<String>,
     /// The service asks for a pause that is longer than a run waits.
     pub pushed_back: Option<Duration>,
-    pub message: String,
-    /// The words of the reply itself.
-    pub words: String,
+}
+
+impl Polled {
+    /// Whether the reply states a charge above zero.
+    pub fn is_charge_stated(&self) -> bool {
+        self.reply.charge.credits().is_some_and(|credits| credits > Credits::ZERO)
+    }
 }
 
 /// Polls a job and records what the service says.
@@ -95,6 +94,8 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     }
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     let reading = read_job_reply(check, job, (news, now_us), &classified);
+    // The parsed answer takes many times the memory of its body, so it is dropped before the next await.
+    classified.answer = None;
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     // A 503 may be about this job alone. It is polled again when the reply says.
     let is_of_all = classified.kind == ReplyKind::TooMany;
@@ -144,19 +145,13 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     Ok(Polled {
         followed,
         sign: reading.sign,
-        http_status: classified.http_status,
-        kind: classified.kind,
-        is_not_read: classified.outcome == Outcome::Unreadable,
         judgement: judgement.filter(|_| followed.state == State::Answered),
         other_mode: reading.judged.and_then(|judged| judged.other_mode),
-        is_charge_stated: classified.charge.credits().is_some_and(|credits| credits > Credits::ZERO),
-        unreadable_amount: if let Amount::Unreadable(found) = classified.charge { Some(found) } else { None },
         pushed_back: match classified.push_back {
             Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX && is_of_all => Some(wait.min(PAUSE_KEPT_MAX)),
             _ => None,
         },
-        message: classified.message,
-        words: classified.words,
+        reply: classified,
     })
 }
 
