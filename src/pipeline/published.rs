@@ -144,7 +144,7 @@ fn cell_of(array: &ArrayRef, row: usize) -> TableCell {
             let days = array.as_primitive::<Date32Type>().value(row);
             let day = jiff::Span::new().try_days(days).ok();
             let day = day.and_then(|days| jiff::civil::date(1970, 1, 1).checked_add(days).ok());
-            TableCell::or_null(day.map(TableCell::Date))
+            TableCell::or_null(day, TableCell::Date)
         }
         DataType::Timestamp(..) => TableCell::Timestamp(array.as_primitive::<TimestampMicrosecondType>().value(row)),
         _ => TableCell::Null,

@@ -1,6 +1,6 @@
-//! The rows of each dataset, with typed fields, and their cells in the order of the schema.
+//! The rows of each dataset, with typed fields.
 
-use super::{ResultForm, TableCell};
+use super::TableCell;
 use crate::{
     catalogue::ColumnValue,
     model::{Credits, Failure, IdempotencyKey, Mode, Verdict, key::hex},
@@ -66,18 +66,6 @@ pub struct Head<'a> {
     pub row_number: u64,
 }
 
-impl Head<'_> {
-    fn cells(&self) -> Vec<TableCell> {
-        vec![
-            TableCell::Text(result_id(self.campaign, self.mode, self.check_name, self.source, self.row_number)),
-            TableCell::text(self.campaign),
-            TableCell::text(self.mode.as_str()),
-            TableCell::or_null(self.check_name.map(TableCell::text)),
-            TableCell::or_null(self.subject.map(TableCell::text)),
-        ]
-    }
-}
-
 /// The identity of an ask in the outputs, for merges: 32 hexadecimal characters, the same in every run and every
 /// format.
 pub fn result_id(campaign: &str, mode: OutputMode, check_name: Option<&str>, source: &str, row_number: u64) -> String {
@@ -91,6 +79,16 @@ pub enum AnswerSource {
     Sent,
     /// An equal ask of the campaign was sent; this one costs nothing.
     Duplicate,
+}
+
+impl AnswerSource {
+    /// The value in the outputs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AnswerSource::Sent => "sent",
+            AnswerSource::Duplicate => "duplicate",
+        }
+    }
 }
 
 /// A row of results. It is final.
@@ -127,49 +125,6 @@ pub struct ResultRow<'a> {
     pub answer_digest: String,
 }
 
-impl ResultRow<'_> {
-    /// The cells in the order of [`super::answers_schema`].
-    pub fn answer_cells(&self) -> Vec<TableCell> {
-        let mut cells = self.head.cells();
-        cells.push(json_cell(self.answer.clone(), self.answer_is_json));
-        cells
-    }
-
-    /// The cells in the order of [`super::results_schema`].
-    pub fn into_cells(self, form: ResultForm) -> Vec<TableCell> {
-        let mut cells = self.head.cells();
-        cells.extend([TableCell::text(self.verdict.as_str()), TableCell::Text(self.finding)]);
-        cells.extend(self.carried);
-        cells.extend(self.columns.into_iter().map(TableCell::from));
-        cells.extend(self.expected.into_iter().map(|meets| TableCell::or_null(meets.map(TableCell::Boolean))));
-        cells.extend([
-            TableCell::Timestamp(self.completed_at_us),
-            TableCell::integer(self.credits.0),
-            TableCell::text(match self.answer_source {
-                AnswerSource::Sent => "sent",
-                AnswerSource::Duplicate => "duplicate",
-            }),
-            TableCell::or_null(self.request_id.map(TableCell::text)),
-            TableCell::Text(self.idempotency_key.to_string()),
-            TableCell::text(self.head.source),
-            TableCell::integer(self.head.row_number),
-            TableCell::or_null(self.http_status.map(TableCell::integer)),
-            TableCell::integer(self.attempts),
-            TableCell::or_null(self.latency_ms.map(TableCell::integer)),
-            TableCell::or_null(self.requested_at_us.map(TableCell::Timestamp)),
-        ]);
-        cells.extend(form.sent.then(|| json_cell(self.sent, false)));
-        cells.extend(form.answer.then(|| json_cell(self.answer, self.answer_is_json)));
-        cells.push(TableCell::Text(self.answer_digest));
-        cells
-    }
-}
-
-/// A cell of JSON. `is_json` says that the text is known to be JSON.
-fn json_cell(text: Cow<'_, str>, is_json: bool) -> TableCell {
-    if is_json { TableCell::Json(text.into_owned()) } else { TableCell::json(text) }
-}
-
 /// A row of failures.
 pub struct FailureRow<'a> {
     pub head: Head<'a>,
@@ -184,29 +139,6 @@ pub struct FailureRow<'a> {
     pub idempotency_key: Option<IdempotencyKey>,
     /// The input row, JSON.
     pub input: &'a str,
-}
-
-impl FailureRow<'_> {
-    /// The cells in the order of [`super::failures_schema`].
-    pub fn into_cells(self) -> Vec<TableCell> {
-        let mut cells = self.head.cells();
-        cells.extend([
-            TableCell::text(self.failure.stage.as_str()),
-            TableCell::text(self.failure.code.as_str()),
-            TableCell::text(self.failure.message.as_str()),
-            TableCell::or_null(self.http_status.map(TableCell::integer)),
-            TableCell::integer(self.attempts),
-            TableCell::Boolean(self.possibly_charged),
-            TableCell::Boolean(self.retryable),
-            TableCell::text(self.head.source),
-            TableCell::integer(self.head.row_number),
-            TableCell::integer(self.line),
-            TableCell::integer(self.byte_offset),
-            TableCell::or_null(self.idempotency_key.map(|key| TableCell::Text(key.to_string()))),
-            TableCell::json(self.input),
-        ]);
-        cells
-    }
 }
 
 /// Why an ask is not settled yet.
@@ -252,40 +184,10 @@ pub struct PendingRow<'a> {
     pub answer: Option<&'a str>,
 }
 
-impl PendingRow<'_> {
-    /// The cells in the order of [`super::pending_schema`].
-    pub fn into_cells(self) -> Vec<TableCell> {
-        let mut cells = self.head.cells();
-        cells.extend([
-            TableCell::text(self.reason.as_str()),
-            TableCell::or_null(self.job_id.map(TableCell::text)),
-            TableCell::or_null(self.deadline_us.map(TableCell::Timestamp)),
-            TableCell::or_null(self.credits.map(|credits| TableCell::integer(credits.0))),
-            TableCell::or_null(self.answer.map(TableCell::json)),
-            TableCell::text(self.head.source),
-            TableCell::integer(self.head.row_number),
-        ]);
-        cells
-    }
-}
-
 /// A row of skipped.
 pub struct SkippedRow<'a> {
     pub head: Head<'a>,
     pub reason: &'a str,
-}
-
-impl SkippedRow<'_> {
-    /// The cells in the order of [`super::skipped_schema`].
-    pub fn into_cells(self) -> Vec<TableCell> {
-        let mut cells = self.head.cells();
-        cells.extend([
-            TableCell::text(self.reason),
-            TableCell::text(self.head.source),
-            TableCell::integer(self.head.row_number),
-        ]);
-        cells
-    }
 }
 
 #[cfg(test)]

@@ -1,86 +1,144 @@
-//! The columns of the datasets, exactly as documented and in that order. Warehouses have tables with these
-//! columns: a column may be added at the end of its group, but no column may be moved or renamed.
+//! The columns of the datasets, exactly as documented and in that order, each with its cell of a row. Warehouses have
+//! tables with these columns: a column may be added at the end of its group, but no column may be moved or renamed.
 
 use super::{
     SinkError,
     column_name::column_name,
-    table::{Column, Kind, Schema},
+    dataset_rows::{FailureRow, Head, PendingRow, ResultRow, SkippedRow, result_id},
+    table::{Column, ColumnOf, Kind, Schema, TableCell},
 };
 use crate::catalogue::{ColumnKind, ColumnSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-const NULL: bool = true;
-const FULL: bool = false;
+type Of<F> = ColumnOf<F>;
+type HeadCell = fn(&Head<'_>) -> TableCell;
+type ResultCell = fn(&ResultRow<'_>) -> TableCell;
+type FailureCell = fn(&FailureRow<'_>) -> TableCell;
+type PendingCell = fn(&PendingRow<'_>) -> TableCell;
+type SkippedCell = fn(&SkippedRow<'_>) -> TableCell;
 
-/// The columns that every dataset begins with.
-const HEAD: [(&str, Kind, bool); 5] = [
-    ("result_id", Kind::Text, FULL),
-    ("campaign", Kind::Text, FULL),
-    ("mode", Kind::Text, FULL),
-    ("check_name", Kind::Text, FULL),
-    ("subject", Kind::Text, NULL),
+/// The columns that every dataset begins with: they identify the ask.
+const HEAD: [Of<HeadCell>; 5] = [
+    Of::full("result_id", Kind::Text, |head| {
+        TableCell::Text(result_id(head.campaign, head.mode, head.check_name, head.source, head.row_number))
+    }),
+    Of::full("campaign", Kind::Text, |head| TableCell::text(head.campaign)),
+    Of::full("mode", Kind::Text, |head| TableCell::text(head.mode.as_str())),
+    Of::full("check_name", Kind::Text, |head| TableCell::or_null(head.check_name, TableCell::text)),
+    Of::nullable("subject", Kind::Text, |head| TableCell::or_null(head.subject, TableCell::text)),
 ];
 
-const VERDICT: [(&str, Kind, bool); 2] = [("verdict", Kind::Text, FULL), ("finding", Kind::Text, FULL)];
-
-const RECEIPT: [(&str, Kind, bool); 11] = [
-    ("completed_at", Kind::Timestamp, FULL),
-    ("credits", Kind::Integer, FULL),
-    ("answer_source", Kind::Text, FULL),
-    ("request_id", Kind::Text, NULL),
-    ("idempotency_key", Kind::Text, FULL),
-    ("source", Kind::Text, FULL),
-    ("row_number", Kind::Integer, FULL),
-    ("http_status", Kind::Integer, NULL),
-    ("attempts", Kind::Integer, FULL),
-    ("latency_ms", Kind::Integer, NULL),
-    ("requested_at", Kind::Timestamp, NULL),
+const VERDICT: [Of<ResultCell>; 2] = [
+    Of::full("verdict", Kind::Text, |row| TableCell::text(row.verdict.as_str())),
+    Of::full("finding", Kind::Text, |row| TableCell::text(&row.finding)),
 ];
 
-const FAILURE: [(&str, Kind, bool); 13] = [
-    ("stage", Kind::Text, FULL),
-    ("code", Kind::Text, FULL),
-    ("message", Kind::Text, FULL),
-    ("http_status", Kind::Integer, NULL),
-    ("attempts", Kind::Integer, FULL),
-    ("possibly_charged", Kind::Boolean, FULL),
-    ("retryable", Kind::Boolean, FULL),
-    ("source", Kind::Text, FULL),
-    ("row_number", Kind::Integer, FULL),
-    ("line", Kind::Integer, FULL),
-    ("byte_offset", Kind::Integer, FULL),
-    ("idempotency_key", Kind::Text, NULL),
-    ("input", Kind::Json, FULL),
+const RECEIPT: [Of<ResultCell>; 11] = [
+    Of::full("completed_at", Kind::Timestamp, |row| TableCell::Timestamp(row.completed_at_us)),
+    Of::full("credits", Kind::Integer, |row| TableCell::integer(row.credits.0)),
+    Of::full("answer_source", Kind::Text, |row| TableCell::text(row.answer_source.as_str())),
+    Of::nullable("request_id", Kind::Text, |row| TableCell::or_null(row.request_id, TableCell::text)),
+    Of::full("idempotency_key", Kind::Text, |row| TableCell::text(row.idempotency_key.to_string())),
+    Of::full("source", Kind::Text, |row| TableCell::text(row.head.source)),
+    Of::full("row_number", Kind::Integer, |row| TableCell::integer(row.head.row_number)),
+    Of::nullable("http_status", Kind::Integer, |row| TableCell::or_null(row.http_status, TableCell::integer)),
+    Of::full("attempts", Kind::Integer, |row| TableCell::integer(row.attempts)),
+    Of::nullable("latency_ms", Kind::Integer, |row| TableCell::or_null(row.latency_ms, TableCell::integer)),
+    Of::nullable("requested_at", Kind::Timestamp, |row| TableCell::or_null(row.requested_at_us, TableCell::Timestamp)),
 ];
 
-const UNREAD: [(&str, Kind, bool); 9] = [
-    ("request", Kind::Integer, FULL),
-    ("check_name", Kind::Text, FULL),
-    ("idempotency_key", Kind::Text, FULL),
-    ("state", Kind::Text, FULL),
-    ("http_status", Kind::Integer, FULL),
-    ("received_at", Kind::Timestamp, FULL),
-    ("file", Kind::Text, FULL),
-    ("bytes", Kind::Integer, FULL),
-    ("sha256", Kind::Text, FULL),
+const SENT: Of<ResultCell> = Of::full("sent", Kind::Json, |row| TableCell::json(&*row.sent));
+const ANSWER: Of<ResultCell> = Of::full("answer", Kind::Json, |row| match row.answer_is_json {
+    true => TableCell::Json(row.answer.to_string()),
+    false => TableCell::json(&*row.answer),
+});
+const ANSWER_DIGEST: Of<ResultCell> = Of::full("answer_digest", Kind::Text, |row| TableCell::text(&row.answer_digest));
+
+const FAILURE: [Of<FailureCell>; 13] = [
+    Of::full("stage", Kind::Text, |row| TableCell::text(row.failure.stage.as_str())),
+    Of::full("code", Kind::Text, |row| TableCell::text(row.failure.code.as_str())),
+    Of::full("message", Kind::Text, |row| TableCell::text(&row.failure.message)),
+    Of::nullable("http_status", Kind::Integer, |row| TableCell::or_null(row.http_status, TableCell::integer)),
+    Of::full("attempts", Kind::Integer, |row| TableCell::integer(row.attempts)),
+    Of::full("possibly_charged", Kind::Boolean, |row| TableCell::Boolean(row.possibly_charged)),
+    Of::full("retryable", Kind::Boolean, |row| TableCell::Boolean(row.retryable)),
+    Of::full("source", Kind::Text, |row| TableCell::text(row.head.source)),
+    Of::full("row_number", Kind::Integer, |row| TableCell::integer(row.head.row_number)),
+    Of::full("line", Kind::Integer, |row| TableCell::integer(row.line)),
+    Of::full("byte_offset", Kind::Integer, |row| TableCell::integer(row.byte_offset)),
+    Of::nullable("idempotency_key", Kind::Text, |row| {
+        TableCell::or_null(row.idempotency_key, |key| TableCell::text(key.to_string()))
+    }),
+    Of::full("input", Kind::Json, |row| TableCell::json(row.input)),
 ];
 
-const PENDING: [(&str, Kind, bool); 7] = [
-    ("reason", Kind::Text, FULL),
-    ("job_id", Kind::Text, NULL),
-    ("deadline", Kind::Timestamp, NULL),
-    ("credits", Kind::Integer, NULL),
-    ("answer", Kind::Json, NULL),
-    ("source", Kind::Text, FULL),
-    ("row_number", Kind::Integer, FULL),
+const PENDING: [Of<PendingCell>; 7] = [
+    Of::full("reason", Kind::Text, |row| TableCell::text(row.reason.as_str())),
+    Of::nullable("job_id", Kind::Text, |row| TableCell::or_null(row.job_id, TableCell::text)),
+    Of::nullable("deadline", Kind::Timestamp, |row| TableCell::or_null(row.deadline_us, TableCell::Timestamp)),
+    Of::nullable("credits", Kind::Integer, |row| {
+        TableCell::or_null(row.credits, |credits| TableCell::integer(credits.0))
+    }),
+    Of::nullable("answer", Kind::Json, |row| TableCell::or_null(row.answer, TableCell::json)),
+    Of::full("source", Kind::Text, |row| TableCell::text(row.head.source)),
+    Of::full("row_number", Kind::Integer, |row| TableCell::integer(row.head.row_number)),
 ];
 
-const SKIPPED: [(&str, Kind, bool); 3] =
-    [("reason", Kind::Text, FULL), ("source", Kind::Text, FULL), ("row_number", Kind::Integer, FULL)];
+const SKIPPED: [Of<SkippedCell>; 3] = [
+    Of::full("reason", Kind::Text, |row| TableCell::text(row.reason)),
+    Of::full("source", Kind::Text, |row| TableCell::text(row.head.source)),
+    Of::full("row_number", Kind::Integer, |row| TableCell::integer(row.head.row_number)),
+];
 
-fn columns(specs: &[(&str, Kind, bool)]) -> impl Iterator<Item = Column> {
-    specs.iter().map(|(name, kind, nullable)| Column { name: (*name).to_owned(), kind: *kind, nullable: *nullable })
+fn columns<F: Copy>(own: &[Of<F>]) -> impl Iterator<Item = Column> {
+    own.iter().map(Of::column)
+}
+
+fn head_cells<'a>(head: &'a Head<'_>) -> impl Iterator<Item = TableCell> + 'a {
+    HEAD.iter().map(move |column| (column.cell)(head))
+}
+
+impl ResultRow<'_> {
+    /// The cells in the order of [`answers_schema`].
+    pub fn answer_cells(&self) -> Vec<TableCell> {
+        head_cells(&self.head).chain([(ANSWER.cell)(self)]).collect()
+    }
+
+    /// The cells in the order of [`results_schema`].
+    pub fn into_cells(mut self, form: ResultForm) -> Vec<TableCell> {
+        let (carried, columns) = (std::mem::take(&mut self.carried), std::mem::take(&mut self.columns));
+        let own = |columns: &[Of<ResultCell>]| columns.iter().map(|column| (column.cell)(&self)).collect::<Vec<_>>();
+        let mut cells: Vec<TableCell> = head_cells(&self.head).collect();
+        cells.extend(own(&VERDICT));
+        cells.extend(carried);
+        cells.extend(columns.into_iter().map(TableCell::from));
+        cells.extend(self.expected.iter().map(|meets| TableCell::or_null(*meets, TableCell::Boolean)));
+        cells.extend(own(&RECEIPT));
+        cells.extend(own(&form.columns()));
+        cells
+    }
+}
+
+impl FailureRow<'_> {
+    /// The cells in the order of [`failures_schema`].
+    pub fn cells(&self) -> Vec<TableCell> {
+        head_cells(&self.head).chain(FAILURE.iter().map(|column| (column.cell)(self))).collect()
+    }
+}
+
+impl PendingRow<'_> {
+    /// The cells in the order of [`pending_schema`].
+    pub fn cells(&self) -> Vec<TableCell> {
+        head_cells(&self.head).chain(PENDING.iter().map(|column| (column.cell)(self))).collect()
+    }
+}
+
+impl SkippedRow<'_> {
+    /// The cells in the order of [`skipped_schema`].
+    pub fn cells(&self) -> Vec<TableCell> {
+        head_cells(&self.head).chain(SKIPPED.iter().map(|column| (column.cell)(self))).collect()
+    }
 }
 
 /// Where the answers are in the outputs.
@@ -124,11 +182,10 @@ impl Default for ResultForm {
 
 impl ResultForm {
     /// The last columns.
-    fn columns(self) -> Vec<Column> {
-        let optional = [(self.sent, "sent"), (self.answer, "answer")];
-        let chosen = optional.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, name)| (name, Kind::Json, FULL));
-        let last: Vec<_> = chosen.chain([("answer_digest", Kind::Text, FULL)]).collect();
-        columns(&last).collect()
+    fn columns(self) -> Vec<Of<ResultCell>> {
+        let optional = [(self.sent, SENT), (self.answer, ANSWER)];
+        let chosen = optional.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, column)| column);
+        chosen.chain([ANSWER_DIGEST]).collect()
     }
 }
 
@@ -140,7 +197,7 @@ pub fn results_schema(
     expects: &[String],
     form: ResultForm,
 ) -> Result<Schema, SinkError> {
-    let named = |name: &str, kind| (name.to_owned(), Column { name: column_name(name), kind, nullable: NULL });
+    let named = |name: &str, kind| (name.to_owned(), Column { name: column_name(name), kind, nullable: true });
     let fixed = |column: Column| (column.name.clone(), column);
     let all: Vec<(String, Column)> = columns(&HEAD)
         .chain(columns(&VERDICT))
@@ -148,7 +205,7 @@ pub fn results_schema(
         .chain(carry.iter().map(|(name, kind)| named(name, *kind)))
         .chain(answer.iter().map(|column| named(&column.name, kind_of(column.kind))))
         .chain(expects.iter().map(|name| named(&format!("expected_{name}_match"), Kind::Boolean)))
-        .chain(columns(&RECEIPT).chain(form.columns()).map(fixed))
+        .chain(columns(&RECEIPT).chain(columns(&form.columns())).map(fixed))
         .collect();
     let mut known: HashMap<&str, &String> = HashMap::new();
     for (second, column) in &all {
@@ -195,14 +252,14 @@ fn kind_of(kind: ColumnKind) -> Kind {
 pub fn failures_schema() -> Schema {
     let mut schema = Schema { columns: columns(&HEAD).chain(columns(&FAILURE)).collect() };
     for column in schema.columns.iter_mut().filter(|column| column.name == "check_name") {
-        column.nullable = NULL;
+        column.nullable = true;
     }
     schema
 }
 
 /// The columns of answers, if they are a dataset of their own.
 pub fn answers_schema() -> Schema {
-    Schema { columns: columns(&HEAD).chain(columns(&[("answer", Kind::Json, FULL)])).collect() }
+    Schema { columns: columns(&HEAD).chain(columns(&[ANSWER])).collect() }
 }
 
 /// The columns of pending.
@@ -213,11 +270,6 @@ pub fn pending_schema() -> Schema {
 /// The columns of skipped.
 pub fn skipped_schema() -> Schema {
     Schema { columns: columns(&HEAD).chain(columns(&SKIPPED)).collect() }
-}
-
-/// The columns of the list of replies that could not be read as answers.
-pub fn unread_schema() -> Schema {
-    Schema { columns: columns(&UNREAD).collect() }
 }
 
 #[cfg(test)]

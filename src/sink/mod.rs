@@ -11,7 +11,7 @@
 //! | `spreadsheet_text` | text that no spreadsheet program takes for a formula |
 //! | `workbook` | tables as the sheets of one workbook |
 //! | `new_file` | a file that appears complete |
-//! | `datasets` | the columns of results, failures, pending and skipped |
+//! | `datasets` | the columns of results, failures, pending and skipped, with their cells |
 //! | `ddl` | the same as tables of a database |
 //! | `dataset_rows` | one row of each |
 //! | `empty_part` | the part of a check without results |
@@ -52,7 +52,6 @@ pub use dataset_rows::{
 };
 pub use datasets::{
     AnswerOutput, ResultForm, answers_schema, failures_schema, pending_schema, results_schema, skipped_schema,
-    unread_schema,
 };
 pub use ddl::{Engine, NewTable, create_table};
 pub use empty_part::empty_part;
@@ -71,7 +70,7 @@ pub use new_file::{create_folder, sync_folder};
 pub use published::{PublishedFolder, jsonl_cells};
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};
 pub use spreadsheet_text::{BYTE_ORDER_MARK, harmless, unmarked};
-pub use table::{Column, Kind, OutputFormat, Schema, TableCell};
+pub use table::{Column, ColumnOf, Kind, OutputFormat, Schema, TableCell};
 pub use totals::{AskCounts, CheckTotals, InputTotals, MappingTotals, SourceTotals};
 pub use workbook::{CELL_CHARACTERS_MAX, Workbook, WrittenWorkbook};
 pub use writer::{TableWriter, WrittenFile, write_file};

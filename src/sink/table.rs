@@ -46,6 +46,31 @@ pub struct Column {
     pub nullable: bool,
 }
 
+/// A column that a program knows, and the function that makes its cell from a row.
+pub struct ColumnOf<F> {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub nullable: bool,
+    pub cell: F,
+}
+
+impl<F: Copy> ColumnOf<F> {
+    /// A column that has a value in every row.
+    pub const fn full(name: &'static str, kind: Kind, cell: F) -> ColumnOf<F> {
+        ColumnOf { name, kind, nullable: false, cell }
+    }
+
+    /// A column that may be null.
+    pub const fn nullable(name: &'static str, kind: Kind, cell: F) -> ColumnOf<F> {
+        ColumnOf { name, kind, nullable: true, cell }
+    }
+
+    /// The column of a schema.
+    pub fn column(&self) -> Column {
+        Column { name: self.name.to_owned(), kind: self.kind, nullable: self.nullable }
+    }
+}
+
 /// The columns of a table, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schema {
@@ -88,9 +113,9 @@ impl TableCell {
         TableCell::Integer(number.try_into().unwrap_or(i64::MAX))
     }
 
-    /// The cell, or null if there is none.
-    pub fn or_null(cell: Option<TableCell>) -> TableCell {
-        cell.unwrap_or(TableCell::Null)
+    /// The cell that `make` makes of the value, or null if there is none.
+    pub fn or_null<T>(value: Option<T>, make: impl FnOnce(T) -> TableCell) -> TableCell {
+        value.map_or(TableCell::Null, make)
     }
 
     fn kind(&self) -> Option<Kind> {

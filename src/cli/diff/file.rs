@@ -6,29 +6,33 @@ use rescreen::{
         ExportFormat,
         compare::{AskInRound, ComparedAsk, Outcome},
     },
-    sink::{Column, FileFormat, Kind, Schema, TableCell, TableWriter, Workbook},
+    sink::{Column, ColumnOf, FileFormat, Kind, Schema, TableCell, TableWriter, Workbook},
 };
 use std::path::Path;
 
-/// The columns. A column may be added at the end; none may be moved or renamed.
-const COLUMNS: [(&str, Kind, bool); 17] = [
-    ("check_name", Kind::Text, false),
-    ("subject", Kind::Text, false),
-    ("change", Kind::Text, false),
-    ("old_outcome", Kind::Text, true),
-    ("new_outcome", Kind::Text, true),
-    ("old_verdict", Kind::Text, true),
-    ("new_verdict", Kind::Text, true),
-    ("old_finding", Kind::Text, true),
-    ("new_finding", Kind::Text, true),
-    ("old_completed_at", Kind::Timestamp, true),
-    ("new_completed_at", Kind::Timestamp, true),
-    ("old_source", Kind::Text, true),
-    ("new_source", Kind::Text, true),
-    ("old_row_number", Kind::Integer, true),
-    ("new_row_number", Kind::Integer, true),
-    ("old_result_id", Kind::Text, true),
-    ("new_result_id", Kind::Text, true),
+type AskCell = fn(&ComparedAsk<'_>) -> TableCell;
+type RoundCell = fn(&AskInRound<'_>) -> TableCell;
+
+/// The columns about both rounds. A column may be added at the end; none may be moved or renamed.
+const ASK: [ColumnOf<AskCell>; 3] = [
+    ColumnOf::full("check_name", Kind::Text, |ask| TableCell::text(ask.check)),
+    ColumnOf::full("subject", Kind::Text, |ask| TableCell::text(ask.subject)),
+    ColumnOf::full("change", Kind::Text, |ask| TableCell::text(ask.change.as_str())),
+];
+
+/// The columns that each round has: `old_outcome`, `new_outcome` and so on.
+const ROUND: [ColumnOf<RoundCell>; 7] = [
+    ColumnOf::nullable("outcome", Kind::Text, |one| TableCell::text(one.outcome.as_str())),
+    ColumnOf::nullable("verdict", Kind::Text, |one| {
+        TableCell::or_null(one.outcome.verdict(), |verdict| TableCell::text(verdict.as_str()))
+    }),
+    ColumnOf::nullable("finding", Kind::Text, |one| TableCell::or_null(finding(one), TableCell::text)),
+    ColumnOf::nullable("completed_at", Kind::Timestamp, |one| {
+        TableCell::or_null(one.completed_at_us, TableCell::Timestamp)
+    }),
+    ColumnOf::nullable("source", Kind::Text, |one| TableCell::text(one.source)),
+    ColumnOf::nullable("row_number", Kind::Integer, |one| TableCell::integer(one.row_number)),
+    ColumnOf::nullable("result_id", Kind::Text, |one| TableCell::Text(one.result_id())),
 ];
 
 /// The file being written. It appears under its name when it is complete.
@@ -99,25 +103,16 @@ fn by_extension(path: &Path) -> Option<ExportFormat> {
 }
 
 fn schema() -> Schema {
-    let column = |(name, kind, nullable): (&str, Kind, bool)| Column { name: name.to_owned(), kind, nullable };
-    Schema { columns: COLUMNS.map(column).into() }
+    let both = |column: &ColumnOf<RoundCell>| {
+        ["old", "new"].map(|round| Column { name: format!("{round}_{}", column.name), ..column.column() })
+    };
+    Schema { columns: ASK.iter().map(ColumnOf::column).chain(ROUND.iter().flat_map(both)).collect() }
 }
 
 fn cells(ask: &ComparedAsk<'_>) -> Vec<TableCell> {
-    let both = |cell: &dyn Fn(&AskInRound<'_>) -> Option<TableCell>| {
-        [ask.old, ask.new].map(|one| TableCell::or_null(one.as_ref().and_then(cell)))
-    };
-    let head = [TableCell::text(ask.check), TableCell::text(ask.subject), TableCell::text(ask.change.as_str())];
-    let ended = [
-        both(&|one| Some(TableCell::text(one.outcome.as_str()))),
-        both(&|one| one.outcome.verdict().map(|verdict| TableCell::text(verdict.as_str()))),
-        both(&|one| finding(one).map(TableCell::text)),
-        both(&|one| one.completed_at_us.map(TableCell::Timestamp)),
-        both(&|one| Some(TableCell::text(one.source))),
-        both(&|one| Some(TableCell::integer(one.row_number))),
-        both(&|one| Some(TableCell::Text(one.result_id()))),
-    ];
-    head.into_iter().chain(ended.into_iter().flatten()).collect()
+    let both =
+        |column: &ColumnOf<RoundCell>| [ask.old, ask.new].map(|one| TableCell::or_null(one.as_ref(), column.cell));
+    ASK.iter().map(|column| (column.cell)(ask)).chain(ROUND.iter().flat_map(both)).collect()
 }
 
 /// The finding of a result, or the code of a failure. Other rows have a reason, which is not a finding.

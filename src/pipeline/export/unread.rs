@@ -6,13 +6,28 @@ use crate::{
     error::Error,
     ledger::UnreadReply,
     model::Stop,
-    sink::{self, CheckTotals, FileFormat, TableCell, TableWriter, unread_schema},
+    sink::{self, CheckTotals, ColumnOf, FileFormat, Kind, Schema, TableCell, TableWriter},
 };
 
 /// The list, with a row for each reply.
 const LIST: &str = "replies.jsonl";
 /// The folder of the replies.
 const REPLIES: &str = "replies";
+
+type Cell = fn(&UnreadReply, &ExportedFile) -> TableCell;
+
+/// The columns of the list.
+const COLUMNS: [ColumnOf<Cell>; 9] = [
+    ColumnOf::full("request", Kind::Integer, |reply, _| TableCell::Integer(reply.request.0)),
+    ColumnOf::full("check_name", Kind::Text, |reply, _| TableCell::text(&reply.check)),
+    ColumnOf::full("idempotency_key", Kind::Text, |reply, _| TableCell::text(reply.key.to_string())),
+    ColumnOf::full("state", Kind::Text, |reply, _| TableCell::text(reply.state.as_str())),
+    ColumnOf::full("http_status", Kind::Integer, |reply, _| TableCell::integer(reply.http_status)),
+    ColumnOf::full("received_at", Kind::Timestamp, |reply, _| TableCell::Timestamp(reply.received_at_us)),
+    ColumnOf::full("file", Kind::Text, |_, file| TableCell::text(&file.path)),
+    ColumnOf::full("bytes", Kind::Integer, |_, file| TableCell::integer(file.bytes)),
+    ColumnOf::full("sha256", Kind::Text, |_, file| TableCell::text(&file.sha256)),
+];
 
 impl Source<'_> {
     /// Exports the replies that could not be read.
@@ -22,7 +37,8 @@ impl Source<'_> {
     pub(super) fn unread(&self, place: &NewPlace, interrupted: &dyn Fn() -> Option<Stop>) -> Result<Exported, Error> {
         let folder = place.folder();
         sink::create_folder(&folder.join(REPLIES))?;
-        let mut list = TableWriter::create(&folder.join(LIST), FileFormat::Jsonl, &unread_schema())?;
+        let schema = Schema { columns: COLUMNS.iter().map(ColumnOf::column).collect() };
+        let mut list = TableWriter::create(&folder.join(LIST), FileFormat::Jsonl, &schema)?;
         let (mut files, mut rows) = (Vec::new(), 0);
         self.reading.unread_replies(|reply| {
             if let Some(stop) = interrupted() {
@@ -31,7 +47,7 @@ impl Source<'_> {
             let path = format!("{REPLIES}/request-{:06}.bin", reply.request.0);
             let written = sink::write_file(&folder.join(&path), &reply.body)?;
             let file = ExportedFile::of(path, Vec::new(), written);
-            list.write_row(cells(&reply, &file))?;
+            list.write_row(COLUMNS.iter().map(|column| (column.cell)(&reply, &file)).collect())?;
             files.push(file);
             rows += 1;
             Ok(())
@@ -50,18 +66,4 @@ impl Source<'_> {
         });
         Ok(totals.collect())
     }
-}
-
-fn cells(reply: &UnreadReply, file: &ExportedFile) -> Vec<TableCell> {
-    vec![
-        TableCell::Integer(reply.request.0),
-        TableCell::text(&reply.check),
-        TableCell::Text(reply.key.to_string()),
-        TableCell::text(reply.state.as_str()),
-        TableCell::Integer(reply.http_status.into()),
-        TableCell::Timestamp(reply.received_at_us),
-        TableCell::text(&file.path),
-        TableCell::Integer(i64::try_from(file.bytes).unwrap_or(i64::MAX)),
-        TableCell::text(&file.sha256),
-    ]
 }

@@ -269,7 +269,7 @@ impl Projector {
             idempotency_key: request.map(|request| request.key),
             input: &self.secret_columns.masked(&ask.row.input).to_string(),
         };
-        Ok(row.into_cells())
+        Ok(row.cells())
     }
 
     /// A pending row. `unrecognised` means that no rule recognises its answer.
@@ -295,12 +295,12 @@ impl Projector {
         let answer = answer.map(|answer| shown_answer(&check.current, &hiding, &answer.body));
         let credits = (request.state == State::Answered).then_some(request.credits);
         let head = self.head(mode, ask);
-        Ok(PendingRow { head, reason, job_id, deadline_us, credits, answer: answer.as_deref() }.into_cells())
+        Ok(PendingRow { head, reason, job_id, deadline_us, credits, answer: answer.as_deref() }.cells())
     }
 
     pub fn skipped_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::TableCell>, Error> {
         match &ask.fate {
-            AskFate::Skipped(reason) => Ok(SkippedRow { head: self.head(mode, ask), reason }.into_cells()),
+            AskFate::Skipped(reason) => Ok(SkippedRow { head: self.head(mode, ask), reason }.cells()),
             _ => Err(damaged("an ask that was not skipped is among the skipped")),
         }
     }

@@ -253,12 +253,12 @@ fn a_row_of_each_dataset_fits_its_schema() {
     assert_eq!(result["completed_at"], "1970-01-01T00:00:00.000001Z");
     assert!(result["branch"].is_null());
     assert_eq!((&result["answer"]["score"], &result["answer_digest"]), (&1.5.into(), &"0f".into()));
-    let failure = line(&failures_schema(), failure.into_cells());
+    let failure = line(&failures_schema(), failure.cells());
     assert!(failure["check_name"].is_null());
     assert_eq!((&failure["code"], &failure["line"]), (&"ragged_row".into(), &13.into()));
-    let pending = line(&pending_schema(), pending.into_cells());
+    let pending = line(&pending_schema(), pending.cells());
     assert_eq!((&pending["reason"], &pending["result_id"]), (&"in_doubt".into(), &result["result_id"]));
-    assert_eq!(line(&skipped_schema(), skipped.into_cells())["reason"], "when");
+    assert_eq!(line(&skipped_schema(), skipped.cells())["reason"], "when");
 }
 
 #[test]

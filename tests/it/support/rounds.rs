@@ -104,7 +104,7 @@ impl Published {
             ("campaign", _) => text(&self.campaign),
             ("mode", _) => text(self.mode.as_str()),
             ("check_name", _) => text(check),
-            ("subject", _) => TableCell::or_null(subject.map(TableCell::text)),
+            ("subject", _) => TableCell::or_null(subject, TableCell::text),
             ("source", _) => text("book.csv"),
             ("row_number", _) => TableCell::integer(row_number),
             ("completed_at", _) => TableCell::Timestamp(self.completed_at_us + row_number as i64),

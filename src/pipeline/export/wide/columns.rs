@@ -116,8 +116,8 @@ fn cell(value: &Value, kind: Kind) -> TableCell {
     match (value, kind) {
         (Value::Null, _) => TableCell::Null,
         (Value::Bool(truth), Kind::Boolean) => TableCell::Boolean(*truth),
-        (Value::Number(number), Kind::Integer) => TableCell::or_null(number.as_i64().map(TableCell::Integer)),
-        (Value::Number(number), Kind::Number) => TableCell::or_null(number.as_f64().map(TableCell::Number)),
+        (Value::Number(number), Kind::Integer) => TableCell::or_null(number.as_i64(), TableCell::Integer),
+        (Value::Number(number), Kind::Number) => TableCell::or_null(number.as_f64(), TableCell::Number),
         (Value::String(text), _) => TableCell::text(text.as_str()),
         (other, Kind::Json) => TableCell::Json(other.to_string()),
         (other, _) => TableCell::Text(other.to_string()),

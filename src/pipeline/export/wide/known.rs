@@ -74,8 +74,8 @@ impl KnownColumns {
         for (check, known) in self.checks.iter().zip(known) {
             if self.has_changes {
                 let changed = known.as_ref().and_then(|known| known.changed);
-                cells.push(TableCell::or_null(changed.map(|one| TableCell::text(one.change.as_str()))));
-                cells.push(TableCell::or_null(changed.and_then(|one| one.before).map(before)));
+                cells.push(TableCell::or_null(changed, |one| TableCell::text(one.change.as_str())));
+                cells.push(TableCell::or_null(changed.and_then(|one| one.before), before));
             }
             cells.extend(ended(known.as_ref()));
             match known.and_then(|known| known.result) {
@@ -118,7 +118,7 @@ fn reason(standing: Standing) -> String {
 /// The day of a time, in UTC.
 fn day(at_us: i64) -> TableCell {
     let at = jiff::Timestamp::from_microsecond(at_us).ok();
-    TableCell::or_null(at.map(|at| TableCell::Date(at.to_zoned(jiff::tz::TimeZone::UTC).date())))
+    TableCell::or_null(at, |at| TableCell::Date(at.to_zoned(jiff::tz::TimeZone::UTC).date()))
 }
 
 #[cfg(test)]
