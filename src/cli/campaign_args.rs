@@ -97,7 +97,7 @@ impl CampaignArgs {
     /// The same, for a command that sends nothing that is charged: no program named in the file is started.
     pub fn campaign_to_plan(&self) -> Result<Campaign, Error> {
         let (mut file, base) = self.fold()?;
-        file.starts_nothing = true;
+        file.runs_no_programs = true;
         self.made_of(file, &base)
     }
 
@@ -167,7 +167,7 @@ impl CampaignArgs {
     }
 
     fn rehearse(&self, file: &mut CampaignFile) {
-        (file.simulate, file.starts_nothing) = (self.simulate.is_some(), self.simulate.is_some());
+        (file.simulate, file.runs_no_programs) = (self.simulate.is_some(), self.simulate.is_some());
         file.unlimited = self.simulate == Some(Rehearsal::Fast);
         if file.simulate {
             // A rehearsal never meets the real campaign.

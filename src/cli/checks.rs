@@ -84,7 +84,7 @@ fn tables(args: &ChecksArgs, engine: Engine, catalogue: &Catalogue) -> Result<St
         (name, Some(_)) => {
             let flags = CampaignArgs { config: args.config.clone(), ..CampaignArgs::default() };
             let (mut file, base) = flags.fold()?;
-            file.starts_nothing = true;
+            file.runs_no_programs = true;
             // Without a service, the campaign can only have been rehearsed.
             file.simulate = file.service.url.is_none();
             tables_of_campaign(engine, &Campaign::new(file, &base)?, name.as_deref())

@@ -7,6 +7,7 @@ use super::{
     next_command::typed,
     output::OutputArgs,
     progress,
+    reach::{ReachArgs, URL_OF_A_LEDGER},
     run::{first_line, next_line, print_report, serve},
     signals,
     simulate::BuiltIn,
@@ -22,6 +23,7 @@ use std::{path::PathBuf, time::Duration};
 use tokio::sync::watch;
 
 #[derive(Args)]
+#[command(mut_arg("url", |url| url.help(URL_OF_A_LEDGER)))]
 pub struct CollectArgs {
     /// Output folder, or name of a campaign [default: the campaign of rescreen.toml, or the only one in out/]
     #[arg(value_name = "DIR|NAME")]
@@ -30,15 +32,11 @@ pub struct CollectArgs {
     /// declarations
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Base URL of the service; needed if no run on this machine has sent the API key there before
-    #[arg(long, value_name = "URL")]
-    service: Option<String>,
+    #[command(flatten)]
+    service: ReachArgs,
     /// The service moved from this URL to the one of --service; requests in doubt are repeated at the new one
     #[arg(long, value_name = "OLD_URL")]
     service_moved_from: Option<String>,
-    /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
-    #[arg(long, value_name = "URL")]
-    proxy: Option<String>,
     /// Folder of the results, if the ledger is in another folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -70,10 +68,10 @@ async fn collect_to_its_end(args: CollectArgs, summary: &mut Summary, output: &O
     let chosen = chosen::one("collect", args.dir.as_deref(), args.config.as_deref())?;
     let out = args.out.or(chosen.out);
     let metrics = args.metrics.bind().await?;
-    let named = NamedService { url: args.service.as_deref(), moved_from: args.service_moved_from.as_deref() };
+    let named = NamedService { url: args.service.url.as_deref(), moved_from: args.service_moved_from.as_deref() };
     let mut collection = Collection::find(&chosen.place, out, args.config.as_deref(), named)?;
     collection.campaign_mut().accept_older_ledger = args.accept_older_ledger;
-    collection.campaign_mut().service.settings.proxy_flag = args.proxy;
+    collection.campaign_mut().service.settings.proxy_flag = args.service.proxy;
     summary.is_about(collection.campaign());
     let afterwards = Afterwards::of(collection.campaign());
     let simulated = collection.campaign().service.simulate;

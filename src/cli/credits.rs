@@ -1,6 +1,6 @@
 //! `rescreen credits`: prints the account's balance.
 
-use super::{campaign_args::CampaignArgs, json, output::to_stdout};
+use super::{campaign_args::CampaignArgs, json, output::to_stdout, reach::ReachArgs};
 use clap::Args;
 use rescreen::{
     Error,
@@ -14,12 +14,8 @@ pub struct CreditsArgs {
     /// Campaign file [default: rescreen.toml in the working folder, if there is one]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Base URL of the service
-    #[arg(long, value_name = "URL")]
-    service: Option<String>,
-    /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
-    #[arg(long, value_name = "URL")]
-    proxy: Option<String>,
+    #[command(flatten)]
+    service: ReachArgs,
     /// Print one JSON object on standard output (see docs/json.md)
     #[arg(long)]
     pub json: bool,
@@ -28,7 +24,7 @@ pub struct CreditsArgs {
 pub async fn credits(args: CreditsArgs) -> Result<ExitCode, Error> {
     let mut flags = CampaignArgs { config: args.config, ..CampaignArgs::default() };
     let service = &mut flags.settings.service;
-    (service.url, service.proxy_flag) = (args.service, args.proxy);
+    (service.url, service.proxy_flag) = (args.service.url, args.service.proxy);
     let (file, base) = flags.fold()?;
     if file.service.url.is_none() {
         return Err(Error::Config("no service is named: --service URL (or [service] url)".to_owned()));

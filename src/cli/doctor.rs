@@ -4,6 +4,7 @@ use super::{
     campaign_args::{CampaignArgs, Rehearsal},
     json,
     output::{OutputArgs, to_stdout},
+    reach::ReachArgs,
     table::of_page,
 };
 use clap::Args;
@@ -23,12 +24,8 @@ pub struct DoctorArgs {
     /// Campaign file [default: rescreen.toml in the working folder, if there is one]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Base URL of the service
-    #[arg(long, value_name = "URL")]
-    service: Option<String>,
-    /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
-    #[arg(long, value_name = "URL")]
-    proxy: Option<String>,
+    #[command(flatten)]
+    service: ReachArgs,
     /// Check to examine; repeatable [default: those of the campaign file, or all]
     #[arg(long = "check", value_name = "NAME")]
     checks: Vec<String>,
@@ -49,7 +46,7 @@ pub struct DoctorArgs {
 pub async fn doctor(args: DoctorArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
     let mut settings = CampaignFile::default();
     settings.output.dir = args.out;
-    (settings.service.url, settings.service.proxy_flag) = (args.service, args.proxy);
+    (settings.service.url, settings.service.proxy_flag) = (args.service.url, args.service.proxy);
     settings.service.per_minute = args.per_minute;
     let flags = CampaignArgs {
         config: args.config,

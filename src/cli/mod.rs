@@ -28,6 +28,7 @@ mod plan;
 mod program;
 mod progress;
 mod progress_lines;
+mod reach;
 mod report;
 mod resolve;
 mod retry_webhook;
@@ -150,14 +151,14 @@ impl Command {
 
 /// Parses the command line, runs the command and returns the exit code. Errors are printed only here.
 pub fn main() -> ExitCode {
-    panic::say_only_where();
+    panic::print_location_only();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Complete };
             // Help and version go to standard output with exit code 0.
-            let safe = said_safely(error);
+            let safe = with_escaped_arguments(error);
             if code == ExitCode::Usage {
                 summary::write_usage_error(&words, &safe.to_string());
             }
@@ -216,7 +217,7 @@ pub fn panicked() -> ExitCode {
 
 /// The same error with its arguments escaped. The error repeats the arguments, and a pattern such as `*.csv` can
 /// expand to a file name with control characters.
-fn said_safely(error: clap::Error) -> clap::Error {
+fn with_escaped_arguments(error: clap::Error) -> clap::Error {
     let words = std::env::args_os().map(|word| printable(&word.to_string_lossy()).into_owned());
     Cli::try_parse_from(words).err().unwrap_or(error)
 }

@@ -5,7 +5,7 @@ use super::output::{Message, message};
 use std::panic::{Location, PanicHookInfo, set_hook};
 
 /// From now on a panic prints only its location.
-pub fn say_only_where() {
+pub fn print_location_only() {
     set_hook(Box::new(|panic: &PanicHookInfo<'_>| message(Message::Error, &line(panic.location()))));
 }
 

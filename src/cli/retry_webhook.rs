@@ -1,6 +1,11 @@
 //! `rescreen retry-webhook`: asks the service to deliver the results of jobs again, at no credit.
 
-use super::{chosen, json, output::OutputArgs, program::program};
+use super::{
+    chosen, json,
+    output::OutputArgs,
+    program::program,
+    reach::{ReachArgs, URL_OF_A_LEDGER},
+};
 use clap::Args;
 use rescreen::{
     Error,
@@ -12,6 +17,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 #[derive(Args)]
+#[command(mut_arg("url", |url| url.help(URL_OF_A_LEDGER)))]
 pub struct RetryWebhookArgs {
     /// Output folder, or name of a campaign [default: the campaign of rescreen.toml, or the only one in out/]
     #[arg(value_name = "DIR|NAME")]
@@ -25,12 +31,8 @@ pub struct RetryWebhookArgs {
     /// Campaign file that says where the API key is [default: read RESCREEN_API_KEY]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Base URL of the service; needed if no run on this machine has sent the API key there before
-    #[arg(long, value_name = "URL")]
-    service: Option<String>,
-    /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
-    #[arg(long, value_name = "URL")]
-    proxy: Option<String>,
+    #[command(flatten)]
+    service: ReachArgs,
     /// Ask even if the service asked an earlier run to wait
     #[arg(long)]
     lift_pause: bool,
@@ -44,9 +46,10 @@ pub struct RetryWebhookArgs {
 
 pub async fn retry_webhook(args: RetryWebhookArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
     let place = chosen::one("retry-webhook", args.dir.as_deref(), args.config.as_deref())?.place;
-    let RetryWebhookArgs { jobs, webhook_url, lift_pause, continue_anyway, proxy, .. } = args;
+    let RetryWebhookArgs { jobs, webhook_url, lift_pause, continue_anyway, service, .. } = args;
+    let ReachArgs { url, proxy } = service;
     let order = RedeliveryOrder { jobs, webhook_url, lift_pause, continue_anyway, proxy };
-    let done = pipeline::retry_webhook(&place, args.config.as_deref(), args.service.as_deref(), &order).await?;
+    let done = pipeline::retry_webhook(&place, args.config.as_deref(), url.as_deref(), &order).await?;
     let code = done.exit_code();
     for line in done.lines() {
         if code == ExitCode::Complete { output.say(&line) } else { super::output::to_stderr(&line) }

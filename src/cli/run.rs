@@ -139,7 +139,7 @@ pub async fn run_campaign(
     for changed in prepared.changed_mappings()? {
         output.say(&changed.message());
     }
-    if prepared.campaign().key_secret_stands_in {
+    if prepared.campaign().key_secret_is_placeholder {
         output.say(
             "the key secret comes from a program, which a rehearsal does not start: its keys differ from those of a \
              real run",

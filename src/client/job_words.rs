@@ -19,8 +19,8 @@ const COMPLETED: [&str; 5] = ["completed", "complete", "done", "succeeded", "fin
 const FAILED: [&str; 7] = ["failed", "failure", "expired", "timed_out", "cancelled", "canceled", "rejected"];
 /// Further words of an answer that failed or is not complete.
 const NOT_GOOD: [&str; 8] = ["error", "fail", "errored", "unsuccessful", "aborted", "timeout", "partial", "incomplete"];
-/// Words that say how the question went, and nothing about the job.
-const ENVELOPE: [&str; 5] = ["success", "ok", "error", "fail", ""];
+/// Words about the HTTP call, not about the job.
+const CALL_STATUS: [&str; 5] = ["success", "ok", "error", "fail", ""];
 
 /// Where a reply may describe its job, besides the places of the job's id that the check declares.
 pub(super) const ENVELOPES: [&str; 6] = ["", "/data", "/results", "/job", "/data/job", "/data/0"];
@@ -139,7 +139,7 @@ fn job_word(words: &[String], more_completed: &[String], open: &[&str]) -> JobWo
     } else if any(&is_completed) {
         JobWord::Completed
     } else {
-        let other = words.iter().find(|word| !ENVELOPE.contains(&word.as_str()));
+        let other = words.iter().find(|word| !CALL_STATUS.contains(&word.as_str()));
         other.map_or(JobWord::Nothing, |other| JobWord::Other(other.clone()))
     }
 }

@@ -319,14 +319,14 @@ fn certificate_fault(error: &(dyn std::error::Error + 'static)) -> Option<String
 }
 
 fn in_words(fault: &CertificateError) -> String {
-    let describe = match fault {
+    let description = match fault {
         CertificateError::UnknownIssuer => "the authority that issued it is not known on this machine",
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => "it is for another host",
         other => return other.to_string(),
     };
-    describe.to_owned()
+    description.to_owned()
 }
 
 /// Causes that only name a layer of the libraries: the next one says what happened.

@@ -22,7 +22,7 @@ mod root;
 pub use digest::sha256_of;
 pub use identity::FileId;
 pub use owner::{Access, access, other_writers_in};
-pub use private::{find_private, open_private, private_folder, take_from_others};
+pub use private::{find_private, open_private, private_folder, restrict_to_owner};
 pub use regular::{Links, check, found, open, opened, options, read, read_open, read_text, text};
 pub use rename::rename_new;
 pub use root::{Root, RootFault};

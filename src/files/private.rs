@@ -48,7 +48,7 @@ pub fn find_private(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// The rights cannot be changed.
-pub fn take_from_others(path: &Path) -> io::Result<bool> {
+pub fn restrict_to_owner(path: &Path) -> io::Result<bool> {
     #[cfg(unix)]
     {
         let Ok(metadata) = std::fs::symlink_metadata(path) else { return Ok(false) };

@@ -130,7 +130,7 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
         // An index listed the request as waiting to be sent.
         Err(IllegalMove::NoSuchMove { state, .. }) => {
             let RequestId(id) = order.request;
-            let fault = format!("request {id} is {} by its row, but waits to be sent by an index", state.as_str());
+            let fault = format!("the row and the send index of request {id} disagree: {}", state.as_str());
             return Err(LedgerError::Damaged(fault));
         }
         Err(withheld) => return Ok(Err(NotArmed::Withheld(withheld))),

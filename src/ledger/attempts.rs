@@ -26,7 +26,7 @@ pub(super) fn begun(store: &Store, row: &RequestRow, number: u32, now_us: i64) -
     Ok(())
 }
 
-/// How an attempt ended. `latency_ms` is unknown if nobody knows the outcome.
+/// How an attempt ended. `latency_ms` is `None` if the outcome is unknown.
 pub(super) struct AttemptEnd {
     pub(super) outcome: Outcome,
     pub(super) http_status: Option<u16>,

@@ -76,7 +76,7 @@ pub(super) fn correct_times(store: &Store, now_us: i64) -> Result<(), LedgerErro
     Ok(())
 }
 
-/// Records that the job of a request has ended, so that nobody asks for it again.
+/// Records that the job of a request has ended, so that it is not polled again.
 pub(super) fn ended(store: &Store, request: i64) -> Result<(), LedgerError> {
     store.conn.prepare_cached("UPDATE job SET poll_at = NULL WHERE request = ?1")?.execute([request])?;
     Ok(())

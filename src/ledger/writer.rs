@@ -56,7 +56,7 @@ pub enum CommitMode {
 
 /// The one handle to a ledger that is open for writing.
 pub struct Ledger {
-    commit_mode: Writer,
+    writer: Writer,
     published: Arc<Published>,
     path: PathBuf,
     files: Arc<LedgerFiles>,
@@ -93,8 +93,8 @@ impl Ledger {
     ///
     /// # Errors
     /// Another process has locked it, it belongs to another campaign, it has another version, or it cannot be opened.
-    pub fn open(path: &Path, identity: &Identity, commit_mode: CommitMode, now_us: i64) -> Result<Ledger, LedgerError> {
-        Ledger::of(Store::open(path, identity, now_us, false)?, path, commit_mode)
+    pub fn open(path: &Path, identity: &Identity, mode: CommitMode, now_us: i64) -> Result<Ledger, LedgerError> {
+        Ledger::of(Store::open(path, identity, now_us, false)?, path, mode)
     }
 
     /// Like [`Ledger::open`], but accepts a ledger that lost its newest commits. The requests they recorded may be paid
@@ -102,20 +102,15 @@ impl Ledger {
     ///
     /// # Errors
     /// See [`Ledger::open`].
-    pub fn open_older(
-        path: &Path,
-        identity: &Identity,
-        commit_mode: CommitMode,
-        now_us: i64,
-    ) -> Result<Ledger, LedgerError> {
-        Ledger::of(Store::open(path, identity, now_us, true)?, path, commit_mode)
+    pub fn open_older(path: &Path, identity: &Identity, mode: CommitMode, now_us: i64) -> Result<Ledger, LedgerError> {
+        Ledger::of(Store::open(path, identity, now_us, true)?, path, mode)
     }
 
-    fn of(store: Store, path: &Path, commit_mode: CommitMode) -> Result<Ledger, LedgerError> {
+    fn of(store: Store, path: &Path, mode: CommitMode) -> Result<Ledger, LedgerError> {
         let (created, files) = (store.created, Arc::clone(&store.files));
         let sums = Mutex::new(Arc::clone(&store.saved));
         let published = Arc::new(Published { sums, ..Published::default() });
-        let commit_mode = match commit_mode {
+        let writer = match mode {
             CommitMode::Inline => Writer::Inline(Mutex::new(Some(Box::new(store)))),
             CommitMode::Background => {
                 let (works, waiting) = channel();
@@ -127,7 +122,7 @@ impl Ledger {
                 Writer::Background { works: Some(works), writer: Some(writer) }
             }
         };
-        Ok(Ledger { commit_mode, published, path: path.to_owned(), files, readers: Arc::default(), created })
+        Ok(Ledger { writer, published, path: path.to_owned(), files, readers: Arc::default(), created })
     }
 
     /// The path of the ledger file.
@@ -167,7 +162,7 @@ impl Ledger {
         T: Send + 'static,
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
     {
-        match &self.commit_mode {
+        match &self.writer {
             Writer::Inline(store) => self.write_here(store, work),
             Writer::Background { works, .. } => {
                 self.published.tasks.get_or_init(deliver_in_a_task);
@@ -182,7 +177,7 @@ impl Ledger {
         T: Send + 'static,
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
     {
-        match &self.commit_mode {
+        match &self.writer {
             Writer::Inline(store) => self.write_here(store, work),
             Writer::Background { works, .. } => {
                 self.hand_over(works, work, Deliver::Here)?.blocking_recv().map_err(|_| self.stopped())
@@ -196,7 +191,7 @@ impl Ledger {
         T: Send + 'static,
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
     {
-        match &self.commit_mode {
+        match &self.writer {
             Writer::Inline(store) => self.write_here(store, work).map(Committing::Durable),
             Writer::Background { works, .. } => self.hand_over(works, work, Deliver::Here).map(Committing::Waiting),
         }
@@ -215,8 +210,8 @@ impl Ledger {
         store: &Mutex<Option<Box<Store>>>,
         work: impl FnOnce(&mut Store) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
-        let mut seated = store.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(store) = seated.as_mut() else { return Err(self.stopped()) };
+        let mut guard = store.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(store) = guard.as_mut() else { return Err(self.stopped()) };
         let written = store.begin().and_then(|()| work(store)).and_then(|result| store.commit().map(|()| result));
         let written = written.and_then(|result| store.checkpoint_if_due().map(|()| result));
         match written {
@@ -228,7 +223,7 @@ impl Ledger {
                 store.give_up();
                 let error = error.at(&self.path);
                 self.published.fail(&error);
-                *seated = None;
+                *guard = None;
                 Err(error)
             }
         }
@@ -314,7 +309,7 @@ impl Drop for Ledger {
     fn drop(&mut self) {
         // The last connection that closes removes the log, so this must be that of the writer.
         drop(std::mem::take(&mut self.readers));
-        match &mut self.commit_mode {
+        match &mut self.writer {
             Writer::Background { works, writer } => {
                 *works = None;
                 if let Some(writer) = writer.take() {

@@ -45,7 +45,7 @@ impl FileKind {
         FileKind::ALL.into_iter().find(|kind| kind.media_type() == text)
     }
 
-    /// The ending of the file name that is sent. The user's own file name is never sent.
+    /// The extension of the file name that is sent. The user's own file name is never sent.
     pub fn extension(self) -> &'static str {
         match self {
             FileKind::Jpeg => "jpg",

@@ -324,7 +324,7 @@ pub enum IllegalMove {
     #[error("a request in doubt is not sent again under another API key")]
     OtherApiKey,
     #[error("this machine's clock and the service's disagree about the age of a key")]
-    ClocksApart,
+    ClocksDiffer,
     #[error("a request in doubt is not sent again to a route that its check no longer has")]
     OtherRoute,
     #[error("a request that may have been charged is not retried under a new key")]

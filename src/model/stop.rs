@@ -110,7 +110,7 @@ pub enum Stop {
         /// Until when, if it says so, in microseconds since 1970.
         until_us: Option<i64>,
     },
-    ClockApart {
+    ClockDiffers {
         seconds: i64,
     },
     /// Only the ledger says that this service is the one to send the API key to.
@@ -215,7 +215,7 @@ impl Stop {
     }
 
     /// Whether the stop only prevents further sending. If nothing is left to send, it does not decide how the run ends.
-    pub fn keeps_from_sending(&self) -> bool {
+    pub fn prevents_sending(&self) -> bool {
         matches!(
             self,
             Stop::Kept { .. }
@@ -258,7 +258,7 @@ impl Stop {
             | Stop::PushedBack { .. }
             | Stop::CheckPaused { .. } => ExitCode::Service,
             Stop::FilesChanged { .. }
-            | Stop::ClockApart { .. }
+            | Stop::ClockDiffers { .. }
             | Stop::OtherRoute { .. }
             | Stop::UnknownService { .. } => ExitCode::Doubt,
             Stop::OtherSide { .. } | Stop::OtherMode { .. } | Stop::OtherBody { .. } => ExitCode::Usage,

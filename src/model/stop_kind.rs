@@ -151,7 +151,7 @@ impl Stop {
             | Stop::BalanceUnreadable
             | Stop::UploadUnusable { .. } => StopKind::Service,
             Stop::PushedBack { .. } | Stop::CheckPaused { .. } => StopKind::RateLimit,
-            Stop::ClockApart { .. } => StopKind::Clock,
+            Stop::ClockDiffers { .. } => StopKind::Clock,
             Stop::OtherRoute { .. } | Stop::FilesChanged { .. } | Stop::UnknownService { .. } => StopKind::Doubt,
             Stop::OtherMode { .. } | Stop::OtherSide { .. } => StopKind::Mode,
             Stop::TooManyErrors { .. }

@@ -169,7 +169,7 @@ impl fmt::Display for Stop {
                      that were not sent are kept: run again{when}"
                 )
             }
-            Stop::ClockApart { seconds } => write!(
+            Stop::ClockDiffers { seconds } => write!(
                 f,
                 "this machine's clock and the service's clock are {seconds} seconds apart, and what happens to \
                  requests in doubt depends on their age; set the clock and run again"

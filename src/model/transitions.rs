@@ -21,11 +21,11 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
         possibly_charged: false,
     };
     let in_doubt = Move { unproven: standing.unproven.saturating_add(1), ..to(State::InDoubt, Hold::Keep) };
-    let anew = |hold| Move { unproven: 0, next_generation: true, ..to(State::Planned, hold) };
+    let replan = |hold| Move { unproven: 0, next_generation: true, ..to(State::Planned, hold) };
     match (standing.state, event) {
         (State::Planned, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
         (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Over, .. }) => Err(IllegalMove::KeyLifeOver),
-        (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Disputed, .. }) => Err(IllegalMove::ClocksApart),
+        (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Disputed, .. }) => Err(IllegalMove::ClocksDiffer),
         (State::InDoubt | State::Repeating, Event::Arm { same_api_key: false, .. }) => Err(IllegalMove::OtherApiKey),
         (State::InDoubt | State::Repeating, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
 
@@ -90,7 +90,7 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
         (State::Planned, Event::RefusalCached) if standing.cached_refusals >= CACHED_REFUSALS_MAX => {
             Err(IllegalMove::TooManyCachedRefusals)
         }
-        (State::Planned, Event::RefusalCached) => Ok(Move { cached_refusal: true, ..anew(Hold::Keep) }),
+        (State::Planned, Event::RefusalCached) => Ok(Move { cached_refusal: true, ..replan(Hold::Keep) }),
 
         (State::Planned, Event::RowAtFault) => Ok(to(State::Failed, Hold::Release)),
         (State::InDoubt, Event::RowAtFault) => {
@@ -107,12 +107,12 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
         }
 
         (State::Failed, Event::Retry) if standing.possibly_charged => Err(IllegalMove::NotProven),
-        (State::Failed, Event::Retry) => Ok(anew(Hold::Keep)),
+        (State::Failed, Event::Retry) => Ok(replan(Hold::Keep)),
 
         (State::Quarantined, Event::WriteOff) => {
             Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.held)) })
         }
-        (State::Quarantined, Event::SendAgain) => Ok(anew(Hold::Charge(standing.held))),
+        (State::Quarantined, Event::SendAgain) => Ok(replan(Hold::Charge(standing.held))),
 
         (state, event) => Err(IllegalMove::NoSuchMove { state, event }),
     }

@@ -92,7 +92,7 @@ fn an_in_doubt_request_keeps_its_hold_and_is_re_sent_inside_life_under_the_same_
         assert_eq!((moved.state, moved.hold, moved.unproven), (State::Armed, Hold::Take, 1));
         let arm = |age, same_api_key| next(&standing(state, 1), Event::Arm { age, same_api_key });
         assert_eq!(arm(KeyAge::Over, true), Err(IllegalMove::KeyLifeOver));
-        assert_eq!(arm(KeyAge::Disputed, true), Err(IllegalMove::ClocksApart));
+        assert_eq!(arm(KeyAge::Disputed, true), Err(IllegalMove::ClocksDiffer));
         assert_eq!(arm(KeyAge::Alive, false), Err(IllegalMove::OtherApiKey));
         assert_eq!(next(&standing(state, 1), Event::LifeOver).unwrap().state, State::Quarantined);
     }

@@ -53,10 +53,7 @@ impl RunReport {
         }
         for odd in &self.open_jobs.odd {
             let count = grouped(odd.count);
-            lines.push(format!(
-                "the service does not tell the state of {count} of them, such as {}: {}",
-                odd.job, odd.heard
-            ));
+            lines.push(format!("no status for {count} of them, such as {}: {}", odd.job, odd.heard));
         }
         if self.sent.withheld_jobs > 0 {
             lines.push(format!(

@@ -270,7 +270,7 @@ pub async fn publish_and_report(
         ledger.complete(campaign.clock.now_us()).await?;
         // Everything was sent, so stops that only prevent sending no longer apply to this run. The ledger keeps them: they
         // apply again if rows are added to the input.
-        end.sent.stops.retain(|stop| !stop.keeps_from_sending());
+        end.sent.stops.retain(|stop| !stop.prevents_sending());
     }
     let reading = publisher.reading();
     let open_jobs = OpenJobs { odd: reading.odd_jobs(ODD_JOBS_SHOWN)?, ..reading.open_jobs(None)? };

@@ -100,8 +100,8 @@ impl SourceReader {
                     Format::Csv => {
                         let header = known.header.clone().unwrap_or_default();
                         let delimiter = known.delimiter.unwrap_or(b',');
-                        let delimited = CsvRecords::resume(name.clone(), content, delimiter, header, &input);
-                        Records::CsvRecords(Box::new(delimited))
+                        let records = CsvRecords::resume(name.clone(), content, delimiter, header, &input);
+                        Records::CsvRecords(Box::new(records))
                     }
                 };
                 (known.delimiter, records, verified.next_row_number)
@@ -120,8 +120,8 @@ impl SourceReader {
                     }
                     found
                 };
-                let delimited = CsvRecords::open(name.clone(), content, delimiter, &options.header, &mut input)?;
-                (Some(delimiter), Records::CsvRecords(Box::new(delimited)), 1)
+                let records = CsvRecords::open(name.clone(), content, delimiter, &options.header, &mut input)?;
+                (Some(delimiter), Records::CsvRecords(Box::new(records)), 1)
             }
         };
         let row_number_max = options.limit_rows.unwrap_or(u64::MAX);
@@ -153,7 +153,7 @@ impl SourceReader {
     /// What is remarkable about the rows that were read. Hidden rows are counted once the input has ended.
     pub fn shapes(&self) -> RowShapes {
         let shapes = match &self.records {
-            Records::CsvRecords(delimited) => delimited.shapes.clone(),
+            Records::CsvRecords(records) => records.shapes.clone(),
             Records::JsonLines(_) => RowShapes::default(),
         };
         RowShapes { hidden: self.hidden.get().copied().unwrap_or_default(), ..shapes }
@@ -162,7 +162,7 @@ impl SourceReader {
     /// Format, delimiter and header, to be stored as a [`KnownSource`].
     pub fn layout(&self) -> (Format, Option<u8>, Option<&[String]>) {
         let header = match &self.records {
-            Records::CsvRecords(delimited) => Some(delimited.header()),
+            Records::CsvRecords(records) => Some(records.header()),
             Records::JsonLines(_) => None,
         };
         (self.format, self.delimiter, header)
@@ -179,7 +179,7 @@ impl SourceReader {
         loop {
             let row_number = self.next_row_number + self.footer.held();
             let step = match &mut self.records {
-                Records::CsvRecords(delimited) => delimited.next(&mut self.input, row_number, deadline)?,
+                Records::CsvRecords(records) => records.next(&mut self.input, row_number, deadline)?,
                 Records::JsonLines(lines) => lines.next(&mut self.input, row_number, deadline)?,
             };
             let record = match step {

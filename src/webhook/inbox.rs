@@ -3,7 +3,7 @@
 
 use super::{delivery::Delivery, signature::WebhookSecret};
 use crate::{
-    files::{FileId, find_private, open_private, private_folder, take_from_others},
+    files::{FileId, find_private, open_private, private_folder, restrict_to_owner},
     model::JobId,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, config::DbConfig};
@@ -313,7 +313,7 @@ fn restrict(path: &Path) {
     for end in ["", "-wal", "-shm"] {
         let file = beside(path, end);
         let shown = file.display();
-        match take_from_others(&file) {
+        match restrict_to_owner(&file) {
             Ok(false) => {}
             Ok(true) => tracing::warn!(
                 "{shown}: other users could read or change it, and it contains secrets and personal data; now only you can"

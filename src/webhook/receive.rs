@@ -69,16 +69,16 @@ pub async fn receive(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Received, InboxError> {
     let (store, ended_with) = Store::start(inbox)?;
-    let desk = Arc::new(Desk { store, secrets: Mutex::default(), counts: Counts::default() });
+    let shared = Arc::new(Shared { store, secrets: Mutex::default(), counts: Counts::default() });
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
     let (end, ended) = watch::channel(());
     let accepting = async {
         loop {
             let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
             let (stream, _) = Listener::accept(&mut listener).await;
-            let (desk, ended) = (Arc::clone(&desk), ended.clone());
+            let (shared, ended) = (Arc::clone(&shared), ended.clone());
             tokio::spawn(async move {
-                converse(desk, stream, ended).await;
+                serve_connection(shared, stream, ended).await;
                 drop(permit);
             });
         }
@@ -90,14 +90,14 @@ pub async fn receive(
     };
     drop((listener, end));
     drop(permits.acquire_many(CONNECTIONS_MAX).await);
-    failed.map_or_else(|| Ok(desk.counts.read()), Err)
+    failed.map_or_else(|| Ok(shared.counts.read()), Err)
 }
 
 /// Serves one connection until it ends.
-async fn converse(desk: Arc<Desk>, stream: TcpStream, mut ended: watch::Receiver<()>) {
+async fn serve_connection(shared: Arc<Shared>, stream: TcpStream, mut ended: watch::Receiver<()>) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let desk = Arc::clone(&desk);
-        async move { Ok::<_, Infallible>(reply(desk.answer(request).await)) }
+        let shared = Arc::clone(&shared);
+        async move { Ok::<_, Infallible>(reply(shared.answer(request).await)) }
     });
     let mut connection = pin!(
         http1::Builder::new()
@@ -125,13 +125,13 @@ fn reply(status: StatusCode) -> Response<Body> {
 }
 
 /// What the connections share.
-struct Desk {
+struct Shared {
     store: Store,
     secrets: Mutex<HashMap<ReceiverId, (WebhookSecret, Instant)>>,
     counts: Counts,
 }
 
-impl Desk {
+impl Shared {
     async fn answer(&self, request: Request<Incoming>) -> StatusCode {
         let found = self.answered(request).await;
         let count = match found {

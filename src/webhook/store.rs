@@ -90,7 +90,7 @@ fn work(mut inbox: Inbox, mut waiting: mpsc::Receiver<Order>) -> Result<(), Inbo
     Ok(())
 }
 
-/// Nothing if another process holds the inbox. Then nobody gets a reply, and the service delivers again.
+/// `None` if another process holds the inbox. Deliveries are then not acknowledged, and the service delivers again.
 fn unless_busy<T>(found: Result<T, InboxError>) -> Result<Option<T>, InboxError> {
     match found {
         Err(error) if error.is_busy() => {

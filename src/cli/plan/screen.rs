@@ -316,7 +316,7 @@ fn remarks(planned: &Planned<'_>) -> Vec<String> {
             lines.join(", ")
         ));
     }
-    if campaign.key_secret_stands_in && plan.known.is_some() {
+    if campaign.key_secret_is_placeholder && plan.known.is_some() {
         remarks.push(
             "the key secret comes from a program, which `plan` does not start: requests that were already sent count \
              as new"

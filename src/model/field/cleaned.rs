@@ -1,4 +1,4 @@
-//! Signs in an identifier that people type and that are not part of it: spaces, hyphens, and the apostrophe with which a
+//! Characters that people add to an identifier and that are not part of it: spaces, hyphens, and the apostrophe with which a
 //! spreadsheet marks a number as text. Every kind of identifier drops the same ones, so that one subject has one key.
 
 const APOSTROPHES: [char; 4] = ['\'', '\u{2018}', '\u{2019}', '`'];

@@ -87,7 +87,7 @@ pub struct CampaignFile {
     #[arg(skip)]
     #[merge(skip)]
     #[serde(skip)]
-    pub starts_nothing: bool,
+    pub runs_no_programs: bool,
 }
 
 impl CampaignFile {

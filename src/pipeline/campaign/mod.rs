@@ -92,7 +92,7 @@ pub struct Campaign {
     pub key_secret: Option<KeySecret>,
     /// The key secret is a placeholder, because it comes from a program and a rehearsal does not start programs. The
     /// keys therefore differ from those of a real run.
-    pub key_secret_stands_in: bool,
+    pub key_secret_is_placeholder: bool,
     pub clock: Clock,
     /// Where commits are made. `Inline` also runs everything else on the caller's task.
     pub commit_mode: CommitMode,
@@ -170,7 +170,8 @@ impl Campaign {
             answer: file.output.answer,
             sent: file.output.sent.unwrap_or(true),
             key_secret: key_secret(&file, base)?,
-            key_secret_stands_in: file.starts_nothing && matches!(file.keys.secret, Some(SecretSource::Command(_))),
+            key_secret_is_placeholder: file.runs_no_programs
+                && matches!(file.keys.secret, Some(SecretSource::Command(_))),
             clock: Clock::System,
             commit_mode: CommitMode::default(),
             new_ledger: false,
@@ -389,7 +390,7 @@ fn guards(file: &CampaignFile) -> Guards {
 /// with it are just as distinct.
 fn key_secret(file: &CampaignFile, base: &Path) -> Result<Option<KeySecret>, Error> {
     let found = file.keys.secret.as_ref().map(|source| match source {
-        SecretSource::Command(_) if file.starts_nothing => Ok("stands in for the key secret".to_owned().into()),
+        SecretSource::Command(_) if file.runs_no_programs => Ok("stands in for the key secret".to_owned().into()),
         source => secret::read(source, "the key secret", base),
     });
     Ok(found.transpose()?.map(KeySecret::new))

@@ -88,7 +88,7 @@ impl Campaign {
     }
 }
 
-/// A receiver that nobody knows yet.
+/// A new receiver, which neither the ledger nor the inbox has yet.
 pub fn new_receiver(base: String) -> Receiver {
     Receiver { id: ReceiverId::random().to_string(), base, secret: random_secret() }
 }

@@ -150,7 +150,7 @@ pub fn campaign_of(
         ledger: ledger.to_owned(),
         // The secret is needed only to make new keys, and collecting sends only requests that already have a key.
         key_secret: None,
-        key_secret_stands_in: false,
+        key_secret_is_placeholder: false,
         clock: Clock::System,
         commit_mode: CommitMode::default(),
         new_ledger: false,

@@ -34,7 +34,7 @@ pub struct Service {
     pub state_folder: Option<PathBuf>,
     pub base: PathBuf,
     /// Do not start any program, not even for the API key.
-    pub starts_nothing: bool,
+    pub runs_no_programs: bool,
 }
 
 impl Service {
@@ -60,7 +60,7 @@ impl Service {
         let ca_file = table.ca_file.as_ref().map(|path| base.join(path));
         Ok(Service {
             unlimited: file.simulate && file.unlimited,
-            starts_nothing: file.starts_nothing,
+            runs_no_programs: file.runs_no_programs,
             ..Service::with(ServiceTable { ca_file, ..table.clone() }, file.simulate, base)
         })
     }
@@ -74,7 +74,7 @@ impl Service {
             in_process: None,
             state_folder: state_folder(|name| std::env::var_os(name)),
             base: base.to_owned(),
-            starts_nothing: false,
+            runs_no_programs: false,
         }
     }
 
@@ -114,7 +114,7 @@ impl Service {
 
     fn secret(&self, source: &SecretSource, what: &str) -> Result<SecretString, Error> {
         match source {
-            SecretSource::Command(_) if self.starts_nothing => {
+            SecretSource::Command(_) if self.runs_no_programs => {
                 Err(Error::Config(format!("{what}: it comes from a program, and `plan` does not start programs")))
             }
             source => secret::read(source, what, &self.base),

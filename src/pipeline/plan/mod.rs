@@ -80,7 +80,7 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
         }
         Some(reading) => {
             let mut identity = campaign.identity();
-            if campaign.key_secret_stands_in {
+            if campaign.key_secret_is_placeholder {
                 identity.key_secret = reading.identity()?.key_secret;
             }
             reading.agrees(&identity)?;
@@ -127,8 +127,8 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
             counted.push(take);
         }
         let reading = scope.spawn(move || send_all(&mut intake, &senders));
-        for worker_index in (0..workers).cycle() {
-            let Ok(split) = counted[worker_index].recv() else { break };
+        for counts in counted.iter().cycle() {
+            let Ok(split) = counts.recv() else { break };
             tally.add(split?)?;
             worker.wants_more.store(tally.wants_more(), Ordering::Relaxed);
         }
@@ -222,7 +222,7 @@ fn send_all(intake: &mut Intake, workers: &[SyncSender<Bundle>]) -> Result<Notes
             notes.add_shapes(name, shapes);
         }
         if let Found::Split { split, bound, .. } = found
-            && workers.next().is_none_or(|worker_index| worker_index.send((split, bound)).is_err())
+            && workers.next().is_none_or(|worker| worker.send((split, bound)).is_err())
         {
             break;
         }

@@ -19,7 +19,7 @@ const UNANSWERED_MAX: usize = 50;
 /// Up to this many unanswered requests may have failed for their own reasons.
 const UNANSWERED_FEW: usize = 5;
 /// The run stops after this many different consecutive requests with identical refusals.
-const ALIKE_MAX: u64 = 5;
+pub const SAME_REFUSALS_MAX: usize = 5;
 /// The run stops after this many different consecutive requests whose key the service knows with another body (409).
 const CONFLICTS_MAX: usize = 5;
 /// After this many different consecutive requests whose reply is not the service's or cannot be read, the account is
@@ -164,7 +164,7 @@ impl GuardState {
         }
         let same = &mut self.same_refusals;
         same.words.add(check, said);
-        if same.words.count() >= ALIKE_MAX && !guards.max_errors_explicit {
+        if same.words.count() >= SAME_REFUSALS_MAX as u64 && !guards.max_errors_explicit {
             let words = same.words.shown().map(|words| format!(": {words}")).unwrap_or_default();
             return Some(Stop::SameRefusals { count: same.words.count(), message: format!("{code}{words}") });
         }
@@ -232,11 +232,11 @@ impl GuardState {
     }
 
     /// Counts a refused request of a check that does not work in this run, while the account is in order. Returns true
-    /// once [`ALIKE_MAX`] different requests were refused: the cause is then the check.
+    /// once [`SAME_REFUSALS_MAX`] different requests were refused: the cause is then the check.
     pub fn suspect(&mut self, check: &str, request: RequestId) -> bool {
         let suspects = self.suspects.entry(check.to_owned()).or_default();
         suspects.insert(request);
-        suspects.len() as u64 >= ALIKE_MAX
+        suspects.len() >= SAME_REFUSALS_MAX
     }
 
     /// Notes a document that was uploaded.

@@ -132,48 +132,48 @@ impl Attempt {
 }
 
 /// Decides what comes next. `answered` is the number of answers of this run to requests of the same check.
-pub fn next_step(mut one: Candidate, attempted: &Attempt, answered: u64, mode: Mode) -> Next {
-    one.in_doubt = matches!(attempted.settled.state, State::InDoubt | State::Repeating);
+pub fn next_step(mut candidate: Candidate, attempted: &Attempt, answered: u64, mode: Mode) -> Next {
+    candidate.in_doubt = matches!(attempted.settled.state, State::InDoubt | State::Repeating);
     if attempted.reply.outcome != Outcome::RateLimited {
-        one.push_backs = 0;
+        candidate.push_backs = 0;
     }
     match (attempted.settled.state, attempted.reply.outcome) {
-        (State::Answered, _) => Next::Answered(one),
-        (State::Submitted, _) => Next::Submitted(one),
-        (State::Failed | State::Quarantined, _) => Next::Failed(one),
-        (_, Outcome::Unauthorised) => Next::AskAccount(one),
-        (_, Outcome::Misrouted) => Next::AskAccount(one),
+        (State::Answered, _) => Next::Answered(candidate),
+        (State::Submitted, _) => Next::Submitted(candidate),
+        (State::Failed | State::Quarantined, _) => Next::Failed(candidate),
+        (_, Outcome::Unauthorised) => Next::AskAccount(candidate),
+        (_, Outcome::Misrouted) => Next::AskAccount(candidate),
         // The same reply came again when the request was repeated.
         (_, Outcome::Unreadable) if attempted.settled.unclear >= 2 && !attempted.is_of_another() => {
-            Next::AskAccount(one)
+            Next::AskAccount(candidate)
         }
-        (State::Planned, Outcome::NoCredits) => Next::AskAccount(one),
+        (State::Planned, Outcome::NoCredits) => Next::AskAccount(candidate),
         // A request in doubt keeps its key even if a refusal is cached under it. It is tried up to the maximum in each
         // run.
-        (_, Outcome::NoCredits) => match tried(one, attempted, mode) {
-            Next::Again(one, _) => Next::AskAccount(one),
+        (_, Outcome::NoCredits) => match tried(candidate, attempted, mode) {
+            Next::Again(candidate, _) => Next::AskAccount(candidate),
             over => over,
         },
-        (_, Outcome::RateLimited) => pushed_back(one, attempted, answered, mode),
-        (_, Outcome::Pending { .. }) => pending(one, attempted),
-        _ => tried(one, attempted, mode),
+        (_, Outcome::RateLimited) => pushed_back(candidate, attempted, answered, mode),
+        (_, Outcome::Pending { .. }) => pending(candidate, attempted),
+        _ => tried(candidate, attempted, mode),
     }
 }
 
 /// Repeats a pending request at growing intervals, not earlier than the service said.
-fn pending(mut one: Candidate, attempted: &Attempt) -> Next {
-    let delay = growing(REPEAT, one.repeats, REPEAT_MAX);
-    one.repeats += 1;
+fn pending(mut candidate: Candidate, attempted: &Attempt) -> Next {
+    let delay = growing(REPEAT, candidate.repeats, REPEAT_MAX);
+    candidate.repeats += 1;
     match attempted.reply.repeat_after {
-        Some(wait) if wait > PUSH_BACK_MAX => Next::LeftForLater(one),
-        _ if one.repeats > REPEATS_MAX => Next::LeftForLater(one),
-        wait => Next::Again(one, delay.max(wait.unwrap_or_default())),
+        Some(wait) if wait > PUSH_BACK_MAX => Next::LeftForLater(candidate),
+        _ if candidate.repeats > REPEATS_MAX => Next::LeftForLater(candidate),
+        wait => Next::Again(candidate, delay.max(wait.unwrap_or_default())),
     }
 }
 
 /// Counts an attempt of this run and decides what comes next.
-pub fn tried(mut one: Candidate, attempted: &Attempt, mode: Mode) -> Next {
-    one.attempts += 1;
+pub fn tried(mut candidate: Candidate, attempted: &Attempt, mode: Mode) -> Next {
+    candidate.attempts += 1;
     let least = match attempted.reply.repeat_after {
         Some(wait) => wait,
         None if attempted.reply.outcome.is_unclear() => UNCLEAR,
@@ -181,42 +181,46 @@ pub fn tried(mut one: Candidate, attempted: &Attempt, mode: Mode) -> Next {
     };
     match (attempted.reply.push_back, mode) {
         // A 503 may also state a time.
-        (Some(PushBack::Stated(wait)), _) if wait > PUSH_BACK_MAX => Next::PushedBack(one, wait),
-        (_, Mode::Production) if least > PUSH_BACK_MAX => Next::LeftForLater(one),
-        _ if one.attempts < ATTEMPTS_MAX => {
-            let delay = one.delays.next_delay().max(least);
-            Next::Again(one, delay)
+        (Some(PushBack::Stated(wait)), _) if wait > PUSH_BACK_MAX => Next::PushedBack(candidate, wait),
+        (_, Mode::Production) if least > PUSH_BACK_MAX => Next::LeftForLater(candidate),
+        _ if candidate.attempts < ATTEMPTS_MAX => {
+            let delay = candidate.delays.next_delay().max(least);
+            Next::Again(candidate, delay)
         }
-        (_, Mode::Sandbox) if !attempted.is_of_another() => Next::AttemptsOver(one),
-        _ => Next::LeftForLater(one),
+        (_, Mode::Sandbox) if !attempted.is_of_another() => Next::AttemptsOver(candidate),
+        _ => Next::LeftForLater(candidate),
     }
 }
 
-fn pushed_back(mut one: Candidate, attempted: &Attempt, answered: u64, mode: Mode) -> Next {
+fn pushed_back(mut candidate: Candidate, attempted: &Attempt, answered: u64, mode: Mode) -> Next {
     // If another request was answered since this one was last refused, the rate is fine.
-    let others_answered = one.push_backs > 0 && answered > one.answers_at_refusal;
-    one.cached += u32::from(others_answered);
-    one.answered_beside |= others_answered;
-    one.answers_at_refusal = answered;
+    let others_answered = candidate.push_backs > 0 && answered > candidate.answers_at_refusal;
+    candidate.cached += u32::from(others_answered);
+    candidate.answered_beside |= others_answered;
+    candidate.answers_at_refusal = answered;
     let is_of_check = matches!(attempted.waits, Some(Waits::Check(_)));
-    one.push_backs += 1;
+    candidate.push_backs += 1;
     match attempted.reply.push_back {
-        Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Next::PushedBack(one, wait),
+        Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Next::PushedBack(candidate, wait),
         // The limit is that of the check. It says nothing about the key or the row.
-        _ if is_of_check && one.push_backs >= PUSH_BACKS_ASK => Next::PushedBack(one, Duration::ZERO),
-        Some(PushBack::Stated(wait)) if is_of_check => Next::Again(one, wait),
-        _ if is_of_check => Next::Again(one, Duration::ZERO),
+        _ if is_of_check && candidate.push_backs >= PUSH_BACKS_ASK => Next::PushedBack(candidate, Duration::ZERO),
+        Some(PushBack::Stated(wait)) if is_of_check => Next::Again(candidate, wait),
+        _ if is_of_check => Next::Again(candidate, Duration::ZERO),
         // The balance shows whether a new key is safe, or the last new key was refused as well.
-        _ if one.cached >= CACHED_AFTER && attempted.settled.state == State::Planned => Next::AskAccount(one),
-        _ if one.cached >= CACHED_AFTER && one.in_doubt => tried(one, attempted, mode),
-        _ if one.push_backs.max(attempted.settled.refusals_in_row) >= PUSH_BACKS_ASK => Next::AskAccount(one),
-        Some(PushBack::Stated(wait)) => Next::Again(one, wait),
+        _ if candidate.cached >= CACHED_AFTER && attempted.settled.state == State::Planned => {
+            Next::AskAccount(candidate)
+        }
+        _ if candidate.cached >= CACHED_AFTER && candidate.in_doubt => tried(candidate, attempted, mode),
+        _ if candidate.push_backs.max(attempted.settled.refusals_in_row) >= PUSH_BACKS_ASK => {
+            Next::AskAccount(candidate)
+        }
+        Some(PushBack::Stated(wait)) => Next::Again(candidate, wait),
         Some(PushBack::Unstated) if mode == Mode::Sandbox => {
-            let delay = growing(COOLDOWN, one.push_backs - 1, COOLDOWN_MAX);
-            Next::Again(one, delay)
+            let delay = growing(COOLDOWN, candidate.push_backs - 1, COOLDOWN_MAX);
+            Next::Again(candidate, delay)
         }
         // The gate is closed for all requests; this one waits with the others.
-        _ => Next::Again(one, Duration::ZERO),
+        _ => Next::Again(candidate, Duration::ZERO),
     }
 }
 

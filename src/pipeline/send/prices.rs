@@ -118,7 +118,7 @@ impl Prices {
     }
 
     /// Whether the next request is sent alone: it is the first of its check, or one is under way alone.
-    pub fn wants_alone(&self, next: &Candidate) -> bool {
+    pub fn must_run_alone(&self, next: &Candidate) -> bool {
         self.lone.is_some() || self.is_unproven(next)
     }
 
@@ -168,8 +168,8 @@ impl Prices {
     }
 
     /// Records that a request is sent, after this reading of the balance.
-    pub fn started(&mut self, one: &Candidate, reading: Option<BalanceReading>, now: Moment) {
-        if let Some(before) = reading.filter(|_| self.is_unproven(one) && self.reading_is_fresh) {
+    pub fn started(&mut self, candidate: &Candidate, reading: Option<BalanceReading>, now: Moment) {
+        if let Some(before) = reading.filter(|_| self.is_unproven(candidate) && self.reading_is_fresh) {
             self.lone = Some(Lone { since: now, before, replied: None });
         } else {
             self.lone_left = None;
@@ -183,7 +183,7 @@ impl Prices {
     }
 
     /// Records an attempt. Returns what its reply shows about its price, if that is worth saying.
-    pub fn observe(&mut self, one: &Candidate, attempted: &Attempt, now: Moment) -> Option<Finding> {
+    pub fn observe(&mut self, candidate: &Candidate, attempted: &Attempt, now: Moment) -> Option<Finding> {
         let lone = self.lone.take();
         let (settled, &Classified { outcome, remaining, .. }) = (&attempted.settled, &attempted.reply);
         self.balance_is_doubtful |= settled.doubtful_balance;
@@ -194,8 +194,8 @@ impl Prices {
             return None;
         }
         let mut replied = Replied {
-            request: one.request,
-            check: one.check.clone(),
+            request: candidate.request,
+            check: candidate.check.clone(),
             price: settled.price,
             booked: settled.charged,
             // Whatever the reply of a job states, its charge comes later.
@@ -217,7 +217,7 @@ impl Prices {
             self.unstated += u64::from(is_job || !(replied.is_stated_in_full() || has_fallen));
         }
         if replied.is_stated_in_full() && self.alone_again.is_none() {
-            self.proves(&one.check);
+            self.proves(&candidate.check);
             return None;
         }
         let lone = lone?;

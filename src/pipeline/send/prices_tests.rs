@@ -62,18 +62,18 @@ impl Run {
     /// Sends the next request alone after this balance, with this reply.
     #[track_caller]
     pub fn goes_alone(&mut self, before: u64, attempted: &Attempt) -> Option<Finding> {
-        assert!(self.wants_alone(), "it goes alone");
+        assert!(self.must_run_alone(), "it goes alone");
         self.prices.read(Some(Credits(before)), Credits::ZERO, true, Moment::START);
         self.account.reading = Some(self.account.reading(Credits(before), 0));
         assert!(!self.prices.needs_reading_before(&one()));
         self.prices.started(&one(), self.account.reading, Moment::START);
-        assert!(self.wants_alone(), "nothing else is sent meanwhile");
+        assert!(self.must_run_alone(), "nothing else is sent meanwhile");
         self.account.charged = self.account.charged + attempted.settled.charged;
         self.prices.observe(&one(), attempted, Moment::START)
     }
 
-    pub fn wants_alone(&self) -> bool {
-        self.prices.wants_alone(&one())
+    pub fn must_run_alone(&self) -> bool {
+        self.prices.must_run_alone(&one())
     }
 
     /// Reads one balance.
@@ -114,15 +114,15 @@ fn not_shown() -> Option<Finding> {
 #[test]
 fn a_charge_that_is_stated_in_full_is_enough_until_the_balance_falls_unexplained() {
     let mut run = Run::after_first(&answered(Some(5), None));
-    assert!(!run.prices.needs_reading() && !run.wants_alone());
+    assert!(!run.prices.needs_reading() && !run.must_run_alone());
     run.prices.fell(Credits(45), Moment::START);
     run.goes_alone(900, &answered(Some(5), None));
     assert_eq!(run.reads([895]), None);
-    assert!(!run.wants_alone(), "the balance agrees");
+    assert!(!run.must_run_alone(), "the balance agrees");
     run.prices.fell(Credits(45), Moment::START);
     run.goes_alone(900, &answered(Some(5), None));
     assert_eq!(run.reads([880, 870]), None);
-    assert!(!run.wants_alone(), "another client spends, and the reply states its charge");
+    assert!(!run.must_run_alone(), "another client spends, and the reply states its charge");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn before_the_first_request_a_fall_means_that_a_stated_charge_is_not_enough() {
         run.prices.fell(Credits(45), Moment::START);
         run.goes_alone(1_000, &answered(Some(5), None));
         assert_eq!(run.reads([950, 950]), None, "the reply says 5, and another client may have spent the rest");
-        assert!(run.wants_alone());
+        assert!(run.must_run_alone());
     }
 }
 
@@ -166,7 +166,7 @@ fn a_stated_charge_below_the_price_is_believed_once_the_balance_agrees() {
 #[test]
 fn a_stated_balance_that_fits_the_price_needs_no_reading_and_any_other_does() {
     let run = Run::after_first(&answered(None, Some(995)));
-    assert!(!run.prices.needs_reading() && !run.wants_alone());
+    assert!(!run.prices.needs_reading() && !run.must_run_alone());
     // It may be from before the charge, of another account, or true.
     for stated in [1_000, 1_200, 994, 0] {
         let mut run = Run::after_first(&answered(None, Some(stated)));
@@ -181,7 +181,7 @@ fn where_nothing_is_stated_the_balance_shows_the_cost() {
     assert_eq!(run.reads([993, 993]), costs(7));
     let mut run = Run::after_first(&answered(None, None));
     assert_eq!(run.reads([995]), None);
-    assert!(!run.wants_alone());
+    assert!(!run.must_run_alone());
     let cheaper = |fell| Some(Finding::Cheaper { check: CHECK.to_owned(), fell: Credits(fell), booked: PRICE });
     let mut run = Run::after_first(&answered(None, None));
     assert_eq!(run.reads([999]), cheaper(1));
@@ -194,7 +194,7 @@ fn a_balance_that_does_not_fall_shows_nothing_and_holds_nothing_up() {
         let mut run = Run::after_first(&attempted);
         let said = if attempted.stated().is_none() { not_shown() } else { None };
         assert_eq!(run.reads([1_000, 1_000]), said, "after a wait");
-        assert!(!run.wants_alone(), "the run continues at the price");
+        assert!(!run.must_run_alone(), "the run continues at the price");
         run.prices.read(Some(Credits(1_000)), Credits::ZERO, true, Moment::START);
         run.answers(UNSTATED_MAX - 1, &answered(None, Some(1_000)));
         assert!(!run.prices.is_due(Moment::START));
@@ -233,7 +233,7 @@ fn where_the_balance_shows_no_charge_in_time_the_next_unexplained_fall_ends_the_
     assert_eq!(run.reads([995]), None);
     run.prices.read(Some(Credits(900)), Credits(45), false, Moment::START);
     assert_eq!(run.prices.denied(), None, "the balance shows charges at once, so a lone request decides");
-    assert!(run.wants_alone());
+    assert!(run.must_run_alone());
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn where_the_balance_also_falls_by_itself_three_requests_in_a_row_decide() {
         run.goes_alone(before, &answered(None, None));
         assert_eq!(run.reads([before - 15, before - 25]), None, "another client spent it all");
     }
-    assert!(!run.wants_alone(), "another client does not hold up the run");
+    assert!(!run.must_run_alone(), "another client does not hold up the run");
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_job_shows_its_charge_later_and_its_reply_states_none() {
     job.reply.remaining = Some(Credits(995));
     let mut run = Run::after_first(&job);
     assert_eq!(run.reads([1_000]), None);
-    assert!(!run.wants_alone());
+    assert!(!run.must_run_alone());
     run.prices.read(Some(Credits(1_000)), Credits::ZERO, false, Moment::START);
     run.answers(UNSTATED_MAX, &job);
     assert!(run.prices.is_due(Moment::START));
@@ -273,7 +273,7 @@ fn after_a_lost_ledger_a_balance_that_does_not_fall_is_not_waited_for_and_a_fall
         run.prices = run.prices.expecting_repeats(true);
         run.goes_alone(1_000, &attempted);
         assert_eq!(run.reads([1_000]), Some(Finding::Repeated { check: CHECK.to_owned() }));
-        assert!(!run.wants_alone(), "the run continues at the price");
+        assert!(!run.must_run_alone(), "the run continues at the price");
         run.answers(REPEATED_MAX, &attempted);
         assert!(run.prices.is_due(Moment::START), "the account is read every twenty answers");
         // New rows begin, and the service charges more than the price.
@@ -295,10 +295,10 @@ fn after_an_unexplained_fall_each_check_goes_alone_again_but_not_all_the_time() 
         run.goes_alone(990, &answered(None, Some(985)));
     }
     run.prices.fell(Credits(3), Moment::START);
-    assert!(!run.wants_alone(), "another client is spending: not again at once");
+    assert!(!run.must_run_alone(), "another client is spending: not again at once");
     run.answers(ALONE_AGAIN_ANSWERS, &answered(None, Some(900)));
     run.prices.fell(Credits(3), Moment::START);
-    assert!(run.wants_alone());
+    assert!(run.must_run_alone());
 }
 
 #[test]
@@ -318,14 +318,14 @@ fn a_request_that_was_not_answered_shows_nothing() {
     let mut lost = answered(None, None);
     (lost.judgement, lost.reply.outcome, lost.settled.charged) = (None, Outcome::Unknown, Credits::ZERO);
     let run = Run::after_first(&lost);
-    assert!(run.prices.next_reading().is_none() && run.prices.needs_reading_before(&one()) && run.wants_alone());
+    assert!(run.prices.next_reading().is_none() && run.prices.needs_reading_before(&one()) && run.must_run_alone());
 }
 
 #[test]
 fn a_lone_refusal_after_which_the_balance_is_lower_was_charged() {
     let mut run = Run::after_first(&refused());
     assert!(matches!(run.reads([999, 999]), Some(Finding::ChargedRefusal { charge: Credits(1), .. })));
-    assert!(run.wants_alone(), "it shows no price");
+    assert!(run.must_run_alone(), "it shows no price");
     assert_eq!(Run::after_first(&refused()).reads([1_000]), None, "it was free");
     assert_eq!(Run::after_first(&refused()).reads([990, 980]), None, "the balance also falls for other reasons");
 }
@@ -359,7 +359,7 @@ fn a_repeated_answer_with_a_balance_that_is_too_low_asks_for_a_reading_before_an
 fn in_sandbox_nothing_goes_alone_and_no_balance_is_read() {
     let mut prices = Prices::new(Mode::Sandbox, false, Moment::START);
     prices.fell(Credits(9), Moment::START);
-    assert!(!prices.wants_alone(&one()) && !prices.needs_reading_before(&one()));
+    assert!(!prices.must_run_alone(&one()) && !prices.needs_reading_before(&one()));
     prices.observe(&one(), &answered(None, None), Moment::START);
     assert!(!prices.has_unread() && prices.unexplained() == Credits::ZERO);
 }

@@ -44,13 +44,13 @@ pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error
         let Some(last) = page.last() else { break };
         after = last.request;
         let mut planned = Vec::new();
-        for one in &page {
-            match order.includes(one, since_us) {
+        for candidate in &page {
+            match order.includes(candidate, since_us) {
                 None => {}
                 Some(false) => left_out += 1,
                 Some(true) => {
                     let keys = context.campaign.keys();
-                    planned.push(context.ledger.next_generation(one.request, Event::Retry, keys));
+                    planned.push(context.ledger.next_generation(candidate.request, Event::Retry, keys));
                 }
             }
         }

@@ -25,7 +25,7 @@ pub struct Schedule {
     /// The maximum number of repeats in flight while new requests wait.
     repeats_max: usize,
     /// The number of new requests sent since the last turn of a repeat.
-    lead: i64,
+    new_since_repeat: i64,
 }
 
 impl Schedule {
@@ -38,7 +38,7 @@ impl Schedule {
         match (self.new.is_empty(), self.due.is_empty() && self.sent_before.is_empty()) {
             (_, true) => false,
             (true, false) => true,
-            (false, false) => self.lead >= NEW_PER_REPEAT && self.repeats < self.repeats_max,
+            (false, false) => self.new_since_repeat >= NEW_PER_REPEAT && self.repeats < self.repeats_max,
         }
     }
 
@@ -50,26 +50,26 @@ impl Schedule {
     /// Takes the request that is sent next.
     pub fn take(&mut self) -> Option<Candidate> {
         let is_repeat = self.next_is_repeat();
-        let mut one = if is_repeat {
+        let mut candidate = if is_repeat {
             self.due.pop_front().or_else(|| self.sent_before.pop_front())
         } else {
             self.new.pop_front()
         }?;
         let others_wait =
             if is_repeat { !self.new.is_empty() } else { !self.due.is_empty() || !self.sent_before.is_empty() };
-        one.turn = match is_repeat {
-            false if others_wait && self.lead < NEW_PER_REPEAT => 1,
-            true if others_wait => -self.lead,
+        candidate.turn = match is_repeat {
+            false if others_wait && self.new_since_repeat < NEW_PER_REPEAT => 1,
+            true if others_wait => -self.new_since_repeat,
             _ => 0,
         };
-        self.lead += one.turn;
-        self.repeats += usize::from(one.is_repeat);
-        Some(one)
+        self.new_since_repeat += candidate.turn;
+        self.repeats += usize::from(candidate.is_repeat);
+        Some(candidate)
     }
 
     /// Records that a taken request is no longer in flight.
-    pub fn ended(&mut self, one: &Candidate) {
-        self.repeats -= usize::from(one.is_repeat);
+    pub fn ended(&mut self, candidate: &Candidate) {
+        self.repeats -= usize::from(candidate.is_repeat);
     }
 
     /// Records that no request is in flight any more.
@@ -78,30 +78,30 @@ impl Schedule {
     }
 
     /// Puts a request before the others of its kind.
-    pub fn put_first(&mut self, one: Candidate) {
-        if one.is_repeat { self.due.push_front(one) } else { self.new.push_front(one) }
+    pub fn put_first(&mut self, candidate: Candidate) {
+        if candidate.is_repeat { self.due.push_front(candidate) } else { self.new.push_front(candidate) }
     }
 
     /// Returns a request that was taken but not sent. It gets its turn again.
-    pub fn take_back(&mut self, one: Candidate) {
-        self.lead -= one.turn;
-        self.put_first(one);
+    pub fn take_back(&mut self, candidate: Candidate) {
+        self.new_since_repeat -= candidate.turn;
+        self.put_first(candidate);
     }
 
     /// Puts a request after those that are due again.
-    pub fn put_last(&mut self, one: Candidate) {
-        self.due.push_back(one);
+    pub fn put_last(&mut self, candidate: Candidate) {
+        self.due.push_back(candidate);
     }
 
     /// Postpones a request that was sent until a moment.
-    pub fn postpone(&mut self, until: Moment, one: Candidate) {
-        self.postponed.insert((until, one.request), Candidate { is_repeat: true, ..one });
+    pub fn postpone(&mut self, until: Moment, candidate: Candidate) {
+        self.postponed.insert((until, candidate.request), Candidate { is_repeat: true, ..candidate });
     }
 
     /// Postpones a request that was taken but not sent. Its kind gets its turn again.
-    pub fn hold_back(&mut self, until: Moment, one: Candidate) {
-        self.lead -= one.turn;
-        self.postponed.insert((until, one.request), one);
+    pub fn hold_back(&mut self, until: Moment, candidate: Candidate) {
+        self.new_since_repeat -= candidate.turn;
+        self.postponed.insert((until, candidate.request), candidate);
     }
 
     /// The number of postponed requests of a check.
@@ -122,17 +122,19 @@ impl Schedule {
     /// Moves postponed requests that are due now behind the others of their kind.
     pub fn wake(&mut self, now: Moment) {
         while let Some(first) = self.postponed.first_entry().filter(|first| first.key().0 <= now) {
-            let one = first.remove();
-            if one.is_repeat { self.due.push_back(one) } else { self.new.push_back(one) }
+            let candidate = first.remove();
+            if candidate.is_repeat { self.due.push_back(candidate) } else { self.new.push_back(candidate) }
         }
     }
 
     /// Whether a request waits, and until when if it is postponed.
     #[cfg(test)]
     pub fn due_of(&self, request: RequestId) -> Option<Option<Moment>> {
-        let postponed = self.postponed.keys().find(|(_, one)| *one == request);
+        let postponed = self.postponed.keys().find(|(_, candidate)| *candidate == request);
         let mut waiting = self.new.iter().chain(&self.sent_before).chain(&self.due);
-        postponed.map(|(due, _)| Some(*due)).or_else(|| waiting.any(|one| one.request == request).then_some(None))
+        postponed
+            .map(|(due, _)| Some(*due))
+            .or_else(|| waiting.any(|candidate| candidate.request == request).then_some(None))
     }
 
     /// Whether no request waits.
@@ -145,7 +147,7 @@ impl Schedule {
         self.new.retain(&keep);
         self.sent_before.retain(&keep);
         self.due.retain(&keep);
-        self.postponed.retain(|_, one| keep(one));
+        self.postponed.retain(|_, candidate| keep(candidate));
     }
 }
 
@@ -204,9 +206,9 @@ mod tests {
                 let mut taken: Vec<Candidate> = (0..others).filter_map(|_| schedule.take()).collect();
                 let middle = if round % 2 == 0 { 0 } else { others / 2 };
                 taken.rotate_left(middle);
-                for one in taken {
-                    schedule.ended(&one);
-                    schedule.take_back(one);
+                for candidate in taken {
+                    schedule.ended(&candidate);
+                    schedule.take_back(candidate);
                 }
             }
         }

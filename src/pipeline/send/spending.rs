@@ -55,8 +55,8 @@ impl Spending {
     }
 
     /// Lets a request wait until the trial of another request's key is over.
-    pub fn wait_for_trial(&mut self, one: Candidate) {
-        self.behind_trial.push_back(Candidate { is_repeat: true, ..one });
+    pub fn wait_for_trial(&mut self, candidate: Candidate) {
+        self.behind_trial.push_back(Candidate { is_repeat: true, ..candidate });
     }
 
     /// Ends the trial and returns the next request to send. It starts the next trial.

@@ -66,7 +66,7 @@ pub enum Filled {
 /// The bytes of a source.
 pub struct ByteCursor {
     source_name: Arc<str>,
-    feed: ByteSource,
+    source: ByteSource,
     buffer: Vec<u8>,
     /// Index in the buffer of the first byte that is not consumed.
     at: usize,
@@ -88,10 +88,10 @@ pub struct ByteCursor {
 }
 
 impl ByteCursor {
-    pub fn new(source_name: Arc<str>, feed: ByteSource) -> ByteCursor {
+    pub fn new(source_name: Arc<str>, source: ByteSource) -> ByteCursor {
         ByteCursor {
             source_name,
-            feed,
+            source,
             buffer: Vec::new(),
             at: 0,
             hashed: 0,
@@ -138,7 +138,7 @@ impl ByteCursor {
             return Ok(Filled::Ended);
         }
         let before = self.buffer.len();
-        let read = match &mut self.feed {
+        let read = match &mut self.source {
             _ if self.fault.is_some() => self.fault.take().map_or(Ok(()), Err),
             ByteSource::Here(bytes) => bytes.take(FILE_CHUNK_BYTES).read_to_end(&mut self.buffer).map(|_| ()),
             ByteSource::Stream(receiver) => {

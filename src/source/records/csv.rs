@@ -78,17 +78,17 @@ impl CsvRecords {
         input: &mut ByteCursor,
     ) -> Result<CsvRecords, SourceError> {
         let named = header.columns().map(<[String]>::to_vec).unwrap_or_default();
-        let mut delimited = CsvRecords::resume(source_name.clone(), content, delimiter, named, input);
+        let mut records = CsvRecords::resume(source_name.clone(), content, delimiter, named, input);
         match header {
-            HeaderLine::First => delimited.header = Arc::new(delimited.header_line(input)?),
+            HeaderLine::First => records.header = Arc::new(records.header_line(input)?),
             HeaderLine::Missing => {
-                delimited.is_held = delimited.parse(input, None)? == Parsed::Cells;
-                let count = if delimited.is_held { delimited.cells } else { 0 };
-                delimited.header = Arc::new(header::numbered(&source_name, count)?);
+                records.is_held = records.parse(input, None)? == Parsed::Cells;
+                let count = if records.is_held { records.cells } else { 0 };
+                records.header = Arc::new(header::numbered(&source_name, count)?);
             }
             HeaderLine::Named(_) => {}
         }
-        Ok(delimited)
+        Ok(records)
     }
 
     fn header_line(&mut self, input: &mut ByteCursor) -> Result<Vec<String>, SourceError> {

@@ -53,7 +53,7 @@ async fn clocks_that_differ_about_a_keys_life_stop_the_run_and_give_nothing_up()
         world.paused().at_hours_minutes(10, 0).await;
         world.paused().our_clock_is_off(seconds);
         let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::InDoubt, 2);
-        let ran = ran.stops_with(|stop| matches!(stop, Stop::ClockApart { .. }));
+        let ran = ran.stops_with(|stop| matches!(stop, Stop::ClockDiffers { .. }));
         assert_eq!(ran.posts(), posts, "{seconds} s");
         world.paused().our_clock_is_off(0);
         world.run().await.exits(ExitCode::Complete).charged(2);

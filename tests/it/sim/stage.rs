@@ -196,7 +196,7 @@ impl Stage {
                     self.audit.fault(format!("life {number} ended with {code:?} after {:?}", life.edit));
                 }
                 self.unanswered = report.sent.stops.iter().any(|stop| matches!(stop, Stop::Unavailable { .. }));
-                self.apart = report.sent.stops.iter().any(|stop| matches!(stop, Stop::ClockApart { .. }));
+                self.apart = report.sent.stops.iter().any(|stop| matches!(stop, Stop::ClockDiffers { .. }));
                 let refuses = |stop: &Stop| match stop {
                     Stop::CheckRefused { .. } => true,
                     Stop::NoCredits { balance, price } => balance >= price,

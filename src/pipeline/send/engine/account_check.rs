@@ -24,7 +24,12 @@ const REFUSED_AGAIN: Duration = Duration::from_secs(5);
 
 impl Engine {
     /// Decides about a refused request by the balance, which was read while it waited.
-    pub(super) fn account_answered(&mut self, one: Candidate, attempted: Attempt, read: ControlFlow<Stop, Credits>) {
+    pub(super) fn account_answered(
+        &mut self,
+        candidate: Candidate,
+        attempted: Attempt,
+        read: ControlFlow<Stop, Credits>,
+    ) {
         let balance = match read {
             Continue(balance) => balance,
             // In sandbox the balance does not matter, and answers to other requests show that the service works.
@@ -37,67 +42,67 @@ impl Engine {
         let can_pay = balance >= attempted.settled.price;
         if self.prices.unexplained() > Credits::ZERO && can_pay && attempted.is_refusal_that_may_change_key() {
             // The refusal may have been charged, and a new key could be charged again.
-            return self.row_at_fault(one, attempted);
+            return self.row_at_fault(candidate, attempted);
         }
         if attempted.reply.outcome == Outcome::NoCredits {
-            return self.no_credits(one, attempted, balance);
+            return self.no_credits(candidate, attempted, balance);
         }
         let status = attempted.reply.http_status.unwrap_or_default();
         let stop = match attempted.reply.outcome {
-            Outcome::Unauthorised => Stop::CheckRefused { check: one.check.clone(), status },
+            Outcome::Unauthorised => Stop::CheckRefused { check: candidate.check.clone(), status },
             Outcome::Misrouted => {
-                let path = self.terms.paths.get(&one.check).cloned().unwrap_or_default();
+                let path = self.terms.paths.get(&candidate.check).cloned().unwrap_or_default();
                 Stop::Misrouted {
                     status,
                     path,
-                    check: Some(one.check.clone()),
+                    check: Some(candidate.check.clone()),
                     location: attempted.reply.location.clone(),
                 }
             }
             // Reading the balance also counts towards the rate and was not refused, so the refusal is cached under the
             // key.
-            Outcome::RateLimited if attempted.may_change_key() => return self.new_key(one),
-            Outcome::RateLimited if one.in_doubt => {
+            Outcome::RateLimited if attempted.may_change_key() => return self.new_key(candidate),
+            Outcome::RateLimited if candidate.in_doubt => {
                 // In sandbox nothing is charged, and keys never expire.
                 if self.terms.mode == Mode::Sandbox {
-                    return self.attempts_over(&one, &attempted);
+                    return self.attempts_over(&candidate, &attempted);
                 }
-                self.left_for_later(&one);
+                self.left_for_later(&candidate);
                 return;
             }
             Outcome::RateLimited => {
                 let message = "it refuses one request because of the rate, under several keys".to_owned();
                 Stop::Unavailable { message }
             }
-            _ => return self.row_at_fault(one, attempted),
+            _ => return self.row_at_fault(candidate, attempted),
         };
-        self.refused_alone(one, attempted, stop);
+        self.refused_alone(candidate, attempted, stop);
     }
 
     /// Handles a refusal while the account is in order. If other requests of the check are answered, this request is the
     /// cause. Otherwise the check may be the cause, and `stop` is used once other requests are refused as well, or once
     /// nothing else is left to send.
-    fn refused_alone(&mut self, one: Candidate, attempted: Attempt, stop: Stop) {
+    fn refused_alone(&mut self, candidate: Candidate, attempted: Attempt, stop: Stop) {
         let is_working = match attempted.reply.outcome {
             // The key, its rights and the route may have changed since an earlier run.
-            Outcome::Unauthorised | Outcome::Misrouted => self.guards.is_working(&one.check),
-            _ => self.now.sums.was_answered(&one.check),
+            Outcome::Unauthorised | Outcome::Misrouted => self.guards.is_working(&candidate.check),
+            _ => self.now.sums.was_answered(&candidate.check),
         };
-        if attempted.reply.outcome == Outcome::RateLimited && !one.answered_beside {
+        if attempted.reply.outcome == Outcome::RateLimited && !candidate.answered_beside {
             // The service may limit this check alone. The row is not the cause.
-            self.leave_out(&one.check, stop);
+            self.leave_out(&candidate.check, stop);
             return;
         }
-        if one.was_refused_alone && (is_working || one.was_set_aside) {
-            return self.row_at_fault(one, attempted);
+        if candidate.was_refused_alone && (is_working || candidate.was_set_aside) {
+            return self.row_at_fault(candidate, attempted);
         }
-        if !is_working && self.guards.suspect(&one.check, one.request) {
-            self.leave_out(&one.check, stop);
-        } else if one.was_refused_alone {
-            self.spending.leaves(one.request);
-            self.aside.push((one, stop));
+        if !is_working && self.guards.suspect(&candidate.check, candidate.request) {
+            self.leave_out(&candidate.check, stop);
+        } else if candidate.was_refused_alone {
+            self.spending.leaves(candidate.request);
+            self.aside.push((candidate, stop));
         } else {
-            self.postpone(Candidate { was_refused_alone: true, ..one }, REFUSED_AGAIN);
+            self.postpone(Candidate { was_refused_alone: true, ..candidate }, REFUSED_AGAIN);
         }
     }
 
@@ -107,24 +112,24 @@ impl Engine {
         self.supply.leave_out(check);
         self.check_pauses.forget(check);
         self.left_out.push(stop);
-        self.schedule.retain(|one| one.check != check);
-        self.aside.retain(|(one, _)| one.check != check);
+        self.schedule.retain(|candidate| candidate.check != check);
+        self.aside.retain(|(candidate, _)| candidate.check != check);
         self.spending.leave_out(check);
     }
 
     /// Called when nothing else is left to send. Requests that were set aside are sent again if their check was
     /// ever answered. Otherwise nothing shows that the request itself is the cause, and the run stops.
     pub(super) fn retry_set_aside(&mut self) {
-        for (one, stop) in std::mem::take(&mut self.aside) {
-            let uploads = self.guards.is_uploading(&one.check);
+        for (candidate, stop) in std::mem::take(&mut self.aside) {
+            let uploads = self.guards.is_uploading(&candidate.check);
             if let Stop::UploadUnusable { fault, .. } = &stop
                 && uploads
             {
-                self.upload_failed(&one, fault);
+                self.upload_failed(&candidate, fault);
             } else if matches!(stop, Stop::UploadUnusable { .. }) {
                 self.stops.push(stop);
-            } else if self.now.sums.was_answered(&one.check) {
-                self.put_first(Candidate { was_set_aside: true, ..one });
+            } else if self.now.sums.was_answered(&candidate.check) {
+                self.put_first(Candidate { was_set_aside: true, ..candidate });
             } else {
                 self.stops.push(stop);
             }
@@ -153,38 +158,40 @@ impl Engine {
 
     /// Fails the request, unless an earlier attempt may still be answered under its key, or nothing shows yet that
     /// answers of the check can be read.
-    pub(super) fn row_at_fault(&mut self, one: Candidate, attempted: Attempt) {
-        let readable = attempted.reply.outcome != Outcome::Unreadable || self.now.sums.was_answered(&one.check);
+    pub(super) fn row_at_fault(&mut self, candidate: Candidate, attempted: Attempt) {
+        let readable = attempted.reply.outcome != Outcome::Unreadable || self.now.sums.was_answered(&candidate.check);
         if !(readable && attempted.may_be_the_rows_fault()) {
-            let next = tried(one, &attempted, self.terms.mode);
+            let next = tried(candidate, &attempted, self.terms.mode);
             return self.follow(next, attempted);
         }
         let failure = failure(&attempted);
-        self.record(one.request, Event::RowAtFault, Some(failure));
-        self.failed(&one, &attempted);
+        self.record(candidate.request, Event::RowAtFault, Some(failure));
+        self.failed(&candidate, &attempted);
     }
 
     /// 402: either the account is empty, or a refusal is cached under the key while the balance is fine.
-    fn no_credits(&mut self, one: Candidate, attempted: Attempt, balance: Credits) {
+    fn no_credits(&mut self, candidate: Candidate, attempted: Attempt, balance: Credits) {
         let price = attempted.settled.price;
         // If the check was never answered, one new key is enough to show that the key is not the cause.
-        let keys_max = if self.now.sums.was_answered(&one.check) { CACHED_REFUSALS_MAX } else { 1 };
+        let keys_max = if self.now.sums.was_answered(&candidate.check) { CACHED_REFUSALS_MAX } else { 1 };
         match () {
             () if balance < price => self.stops.push(Stop::NoCredits { balance, price }),
             // The balance is fine, so the refusal is cached under the key. One request tries a new key, and the others
             // wait to see whether that helps.
             () if attempted.has_useless_new_keys(keys_max) => {
-                self.spending.leaves(one.request);
-                self.refused_alone(one, attempted, Stop::NoCredits { balance, price });
+                self.spending.leaves(candidate.request);
+                self.refused_alone(candidate, attempted, Stop::NoCredits { balance, price });
             }
-            () if attempted.may_change_key() && self.spending.key_on_trial.is_none_or(|trial| trial == one.request) => {
-                self.spending.key_on_trial = Some(one.request);
-                self.new_key(one);
+            () if attempted.may_change_key()
+                && self.spending.key_on_trial.is_none_or(|trial| trial == candidate.request) =>
+            {
+                self.spending.key_on_trial = Some(candidate.request);
+                self.new_key(candidate);
             }
-            () if self.spending.key_on_trial.is_some_and(|trial| trial != one.request) => {
-                self.spending.wait_for_trial(one)
+            () if self.spending.key_on_trial.is_some_and(|trial| trial != candidate.request) => {
+                self.spending.wait_for_trial(candidate)
             }
-            () => self.postpone(one, REFUSED_AGAIN),
+            () => self.postpone(candidate, REFUSED_AGAIN),
         }
     }
 }

@@ -24,44 +24,44 @@ use std::time::Duration;
 const PENDING_MAX: usize = 500;
 
 impl Engine {
-    pub(super) fn apply(&mut self, one: Candidate, end: AttemptEnd) -> Result<(), Error> {
+    pub(super) fn apply(&mut self, candidate: Candidate, end: AttemptEnd) -> Result<(), Error> {
         if !matches!(end, AttemptEnd::Attempted(_)) {
             self.prices.not_sent();
         }
         match end {
-            AttemptEnd::Refused(refusal) => self.refused(one, refusal),
-            AttemptEnd::GateClosed => self.take_back(one),
+            AttemptEnd::Refused(refusal) => self.refused(candidate, refusal),
+            AttemptEnd::GateClosed => self.take_back(candidate),
             AttemptEnd::ClockMoved => {
-                self.take_back(one);
+                self.take_back(candidate);
                 self.health.clock_moved();
             }
-            AttemptEnd::NotBefore(until_us) => self.not_before(one, until_us),
+            AttemptEnd::NotBefore(until_us) => self.not_before(candidate, until_us),
             AttemptEnd::Quarantined => {}
             AttemptEnd::OtherBody(differs) => {
-                self.leave_out(&one.check, Stop::OtherBody { check: one.check.clone(), differs });
+                self.leave_out(&candidate.check, Stop::OtherBody { check: candidate.check.clone(), differs });
             }
             AttemptEnd::Withheld(IllegalMove::OtherApiKey) => self.withheld += 1,
             // This request waits until the clock is set; the others continue.
-            AttemptEnd::Withheld(IllegalMove::ClocksApart) => {
+            AttemptEnd::Withheld(IllegalMove::ClocksDiffer) => {
                 let offset = self.now.sums.server_offset_us.unwrap_or_default();
-                self.withhold(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 });
+                self.withhold(Stop::ClockDiffers { seconds: offset.saturating_abs() / 1_000_000 });
             }
-            AttemptEnd::Withheld(IllegalMove::OtherRoute) => self.withhold(Stop::OtherRoute { check: one.check }),
-            AttemptEnd::FileChanged(fault) => self.file_changed(&one, fault),
-            AttemptEnd::UploadExpired => self.upload_expired(one),
-            AttemptEnd::UploadUnusable(fault) => self.upload_unusable(one, fault),
+            AttemptEnd::Withheld(IllegalMove::OtherRoute) => self.withhold(Stop::OtherRoute { check: candidate.check }),
+            AttemptEnd::FileChanged(fault) => self.file_changed(&candidate, fault),
+            AttemptEnd::UploadExpired => self.upload_expired(candidate),
+            AttemptEnd::UploadUnusable(fault) => self.upload_unusable(candidate, fault),
             AttemptEnd::UploadCharged(credits) => {
-                self.leave_out(&one.check, Stop::UploadCharged { check: one.check.clone(), credits });
+                self.leave_out(&candidate.check, Stop::UploadCharged { check: candidate.check.clone(), credits });
             }
             AttemptEnd::OtherSide(simulated) => self.stops.push(Stop::OtherSide { simulated }),
             AttemptEnd::Withheld(defect) => return Err(Error::Ledger(defect.into())),
             AttemptEnd::Attempted(attempted) => {
                 if attempted.uploaded {
-                    self.guards.uploaded(&one.check);
+                    self.guards.uploaded(&candidate.check);
                 }
-                self.check_charge(&one, &attempted);
-                self.count(&one, &attempted);
-                self.attempted(one, *attempted);
+                self.check_charge(&candidate, &attempted);
+                self.count(&candidate, &attempted);
+                self.attempted(candidate, *attempted);
             }
         }
         Ok(())
@@ -75,11 +75,11 @@ impl Engine {
     }
 
     /// Counts consecutive faults, once per request.
-    fn count(&mut self, one: &Candidate, attempted: &Attempt) {
-        let request = one.request;
+    fn count(&mut self, candidate: &Candidate, attempted: &Attempt) {
+        let request = candidate.request;
         // What an earlier run could not read either says nothing about the others.
-        if attempted.is_not_read() && !one.is_of_earlier_run {
-            if self.guards.not_read(&unread(one, attempted)) {
+        if attempted.is_not_read() && !candidate.is_of_earlier_run {
+            if self.guards.not_read(&unread(candidate, attempted)) {
                 self.health.not_read();
             }
             self.stops.extend(self.guards.is_not_the_service());
@@ -87,63 +87,63 @@ impl Engine {
         if attempted.is_outage() {
             self.stops.extend(self.guards.unanswered(request, self.terms.in_flight));
         }
-        let is_first_job = !self.now.sums.jobs_known.contains(&one.check);
+        let is_first_job = !self.now.sums.jobs_known.contains(&candidate.check);
         if let Some(fault) = attempted.reply.job_fault.as_ref().filter(|_| is_first_job) {
-            self.stops.extend(self.guards.unusable_job(&one.check, request, fault));
+            self.stops.extend(self.guards.unusable_job(&candidate.check, request, fault));
         }
         // A conflict of a request that was sent before is expected.
-        if attempted.is_conflict() && !one.is_repeat {
+        if attempted.is_conflict() && !candidate.is_repeat {
             self.stops.extend(self.guards.conflict(request, self.terms.has_webhook));
         }
     }
 
-    fn attempted(&mut self, one: Candidate, attempted: Attempt) {
+    fn attempted(&mut self, candidate: Candidate, attempted: Attempt) {
         if let Some(simulated) = attempted.other_side {
             self.stops.push(Stop::OtherSide { simulated });
             return;
         }
-        let answered = self.guards.answers_of(&one.check);
-        let next = next_step(one, &attempted, answered, self.terms.mode);
+        let answered = self.guards.answers_of(&candidate.check);
+        let next = next_step(candidate, &attempted, answered, self.terms.mode);
         self.follow(next, attempted);
     }
 
     /// Does the next step of a request.
     pub(super) fn follow(&mut self, next: Next, attempted: Attempt) {
         match next {
-            Next::Answered(one) => self.answered(&one, &attempted),
-            Next::Submitted(one) => self.submitted(&one, &attempted),
-            Next::Failed(one) => self.failed(&one, &attempted),
+            Next::Answered(candidate) => self.answered(&candidate, &attempted),
+            Next::Submitted(candidate) => self.submitted(&candidate, &attempted),
+            Next::Failed(candidate) => self.failed(&candidate, &attempted),
             // Requests that stay pending must not fill the schedule.
-            Next::Again(one, _) if attempted.is_pending() && self.schedule.postponed_count() >= PENDING_MAX => {
-                self.left_for_later(&one);
+            Next::Again(candidate, _) if attempted.is_pending() && self.schedule.postponed_count() >= PENDING_MAX => {
+                self.left_for_later(&candidate);
             }
-            Next::Again(one, delay) => {
-                note_repeat(&one, &attempted, delay);
-                self.postpone(one, delay);
+            Next::Again(candidate, delay) => {
+                note_repeat(&candidate, &attempted, delay);
+                self.postpone(candidate, delay);
             }
-            Next::LeftForLater(one) if attempted.fails_for_good() && self.is_answering(&one) => {
-                self.row_at_fault(one, attempted);
+            Next::LeftForLater(candidate) if attempted.fails_for_good() && self.is_answering(&candidate) => {
+                self.row_at_fault(candidate, attempted);
             }
-            Next::LeftForLater(one) => {
+            Next::LeftForLater(candidate) => {
                 if attempted.is_conflict() {
                     let code = attempted.reply.code.as_deref().unwrap_or_default();
-                    self.lasting_conflicts.add(&one.check, code, &attempted.reply.words);
+                    self.lasting_conflicts.add(&candidate.check, code, &attempted.reply.words);
                 }
                 if attempted.may_be_of_another() {
-                    self.guards.left(&unread(&one, &attempted));
+                    self.guards.left(&unread(&candidate, &attempted));
                 }
-                self.left_for_later(&one);
+                self.left_for_later(&candidate);
             }
-            Next::AttemptsOver(one) => self.attempts_over(&one, &attempted),
-            Next::AskAccount(one) => {
+            Next::AttemptsOver(candidate) => self.attempts_over(&candidate, &attempted),
+            Next::AskAccount(candidate) => {
                 if self.stops.is_empty() {
-                    self.read_balance(Duration::ZERO, Why::Refused(Box::new((one, attempted))));
+                    self.read_balance(Duration::ZERO, Why::Refused(Box::new((candidate, attempted))));
                 }
             }
-            Next::PushedBack(one, wait) => {
+            Next::PushedBack(candidate, wait) => {
                 if let Some(Waits::Check(_)) = attempted.waits {
                     let until_us = (wait > PUSH_BACK_MAX).then(|| self.pause_end(wait));
-                    self.leave_out(&one.check, Stop::CheckPaused { check: one.check.clone(), until_us });
+                    self.leave_out(&candidate.check, Stop::CheckPaused { check: candidate.check.clone(), until_us });
                     return;
                 }
                 // The account was read in this run, or nothing is charged (sandbox), so the refusal is cached under the
@@ -151,9 +151,12 @@ impl Engine {
                 let account_read = self.health.was_read() || !self.prices.is_watched();
                 let explained = self.prices.unexplained() == Credits::ZERO;
                 if attempted.is_refused_for_good() && account_read && explained {
-                    self.new_key(one);
-                } else if attempted.has_useless_new_keys(CACHED_REFUSALS_MAX) && account_read && one.answered_beside {
-                    self.row_at_fault(one, attempted);
+                    self.new_key(candidate);
+                } else if attempted.has_useless_new_keys(CACHED_REFUSALS_MAX)
+                    && account_read
+                    && candidate.answered_beside
+                {
+                    self.row_at_fault(candidate, attempted);
                 }
                 self.stops.push(Stop::PushedBack { until_us: self.pause_end(wait) });
             }
@@ -166,47 +169,47 @@ impl Engine {
     }
 
     /// Whether the service answers requests of the same check, as shown by this run and earlier runs.
-    fn is_answering(&self, one: &Candidate) -> bool {
-        self.now.sums.was_answered(&one.check) && self.guards.is_answering()
+    fn is_answering(&self, candidate: &Candidate) -> bool {
+        self.now.sums.was_answered(&candidate.check) && self.guards.is_answering()
     }
 
     /// Leaves a request for a later run.
-    pub(super) fn left_for_later(&mut self, one: &Candidate) {
-        self.spending.leaves(one.request);
-        self.left_unsent += u64::from(!one.in_doubt);
+    pub(super) fn left_for_later(&mut self, candidate: &Candidate) {
+        self.spending.leaves(candidate.request);
+        self.left_unsent += u64::from(!candidate.in_doubt);
     }
 
     /// Postpones a request that the service asked not to repeat before a time. If that is too far away, a later run
     /// repeats it.
-    fn not_before(&mut self, one: Candidate, until_us: i64) {
+    fn not_before(&mut self, candidate: Candidate, until_us: i64) {
         let left_us = until_us.saturating_sub(self.now.us);
         let left = Duration::from_micros(u64::try_from(left_us).unwrap_or_default());
         if left <= PUSH_BACK_MAX {
-            self.postpone(one, left);
+            self.postpone(candidate, left);
         }
     }
 
     /// Records a request that failed permanently.
-    pub(super) fn failed(&mut self, one: &Candidate, attempted: &Attempt) {
-        self.fails(one);
+    pub(super) fn failed(&mut self, candidate: &Candidate, attempted: &Attempt) {
+        self.fails(candidate);
         // Repeated requests end one after the other, so that they follow each other says nothing.
-        let is_kept = attempted.reply.outcome == Outcome::CachedFailure && one.is_repeat;
+        let is_kept = attempted.reply.outcome == Outcome::CachedFailure && candidate.is_repeat;
         let (limits, guards) = (&self.terms.guards, &mut self.guards);
         self.stops.extend(match is_kept {
             true => guards.failed_alone(limits),
-            false => guards.refused(&one.check, &attempted.same_refusals(), &attempted.reply.words, limits),
+            false => guards.refused(&candidate.check, &attempted.same_refusals(), &attempted.reply.words, limits),
         });
     }
 
-    fn fails(&mut self, one: &Candidate) {
-        self.spending.leaves(one.request);
+    fn fails(&mut self, candidate: &Candidate) {
+        self.spending.leaves(candidate.request);
     }
 
     /// Records a request that the service accepted as a job. It shows that the service works, and is not sent again.
-    fn submitted(&mut self, one: &Candidate, attempted: &Attempt) {
+    fn submitted(&mut self, candidate: &Candidate, attempted: &Attempt) {
         self.spending.key_on_trial = None;
         self.supply.doubts_first = false;
-        self.guards.accepted(&one.check);
+        self.guards.accepted(&candidate.check);
         self.stop_for_other_mode(attempted);
     }
 
@@ -217,12 +220,12 @@ impl Engine {
         }
     }
 
-    fn answered(&mut self, one: &Candidate, attempted: &Attempt) {
+    fn answered(&mut self, candidate: &Candidate, attempted: &Attempt) {
         self.answered += 1;
         self.supply.doubts_first = false;
         self.stop_for_other_mode(attempted);
         if let Some(judgement) = &attempted.judgement {
-            self.stops.extend(self.guards.answered(&one.check, judgement.verdict, &self.terms.guards));
+            self.stops.extend(self.guards.answered(&candidate.check, judgement.verdict, &self.terms.guards));
         }
     }
 
@@ -232,9 +235,9 @@ impl Engine {
             let waits = [self.limits.wait(&next.check, self.now.at), self.check_pauses.wait(&next.check)];
             waits.into_iter().flatten().max()
         }) {
-            let Some(one) = self.schedule.take() else { return };
-            self.schedule.ended(&one);
-            self.schedule.hold_back(self.now.at + wait, one);
+            let Some(candidate) = self.schedule.take() else { return };
+            self.schedule.ended(&candidate);
+            self.schedule.hold_back(self.now.at + wait, candidate);
         }
     }
 
@@ -249,57 +252,57 @@ impl Engine {
         }
     }
 
-    pub(super) fn postpone(&mut self, one: Candidate, delay: Duration) {
-        if self.supply.leaves_out(&one.check) {
+    pub(super) fn postpone(&mut self, candidate: Candidate, delay: Duration) {
+        if self.supply.leaves_out(&candidate.check) {
             return;
         }
         let now = self.now.at;
         let due = self.now.paused_until.unwrap_or(now).max(now + delay.min(self.terms.delay_max));
-        self.schedule.postpone(due, one);
+        self.schedule.postpone(due, candidate);
     }
 
-    pub(super) fn attempts_over(&mut self, one: &Candidate, attempted: &Attempt) {
+    pub(super) fn attempts_over(&mut self, candidate: &Candidate, attempted: &Attempt) {
         let failure = Failure {
             stage: Stage::Send,
             code: FailureCode::AttemptsOver,
             message: format!(
                 "no answer in sandbox after {} attempts of this run: {}",
-                one.attempts, attempted.reply.message
+                candidate.attempts, attempted.reply.message
             ),
         };
         let event = Event::AttemptsOver { mode: self.terms.mode };
-        self.record(one.request, event, Some(failure));
-        self.fails(one);
+        self.record(candidate.request, event, Some(failure));
+        self.fails(candidate);
         // Repeated requests end last, one after the other, so that they follow each other says nothing if the service
         // answers requests of the check.
-        let answers = self.now.sums.was_answered(&one.check);
+        let answers = self.now.sums.was_answered(&candidate.check);
         let (limits, guards) = (&self.terms.guards, &mut self.guards);
         let stop = if answers {
             guards.failed_alone(limits)
         } else {
-            guards.refused(&one.check, &attempted.same_refusals(), &attempted.reply.words, limits)
+            guards.refused(&candidate.check, &attempted.same_refusals(), &attempted.reply.words, limits)
         };
         self.stops.extend(stop);
     }
 
     /// Gives a request the key of its next generation, because a refusal that is proven uncharged is cached under its
     /// key.
-    pub(super) fn new_key(&mut self, mut one: Candidate) {
-        self.commands.push(Command::NewKey { request: one.request, event: Event::RefusalCached });
-        one.cached = 0;
+    pub(super) fn new_key(&mut self, mut candidate: Candidate) {
+        self.commands.push(Command::NewKey { request: candidate.request, event: Event::RefusalCached });
+        candidate.cached = 0;
         // Sent first, because other requests may wait for its result.
-        self.put_first(Candidate { is_repeat: true, ..one });
+        self.put_first(Candidate { is_repeat: true, ..candidate });
     }
 }
 
 /// A reply that is not the service's, or cannot be read.
-fn unread<'a>(one: &'a Candidate, attempted: &'a Attempt) -> Unread<'a> {
+fn unread<'a>(candidate: &'a Candidate, attempted: &'a Attempt) -> Unread<'a> {
     let Classified { kind, http_status: status, words: said, .. } = &attempted.reply;
-    Unread { request: one.request, check: &one.check, status: *status, said, is_paid: kind.is_success() }
+    Unread { request: candidate.request, check: &candidate.check, status: *status, said, is_paid: kind.is_success() }
 }
 
 /// Logs that a request is sent again. A rate limit is logged once for all requests.
-fn note_repeat(one: &Candidate, attempted: &Attempt, delay: Duration) {
+fn note_repeat(candidate: &Candidate, attempted: &Attempt, delay: Duration) {
     if attempted.reply.push_back.is_some() {
         return;
     }
@@ -315,6 +318,6 @@ fn note_repeat(one: &Candidate, attempted: &Attempt, delay: Duration) {
         }
         Some(status) => format!("HTTP {status}"),
     };
-    let (request, check, seconds) = (one.request.0, &one.check, whole_seconds(delay));
+    let (request, check, seconds) = (candidate.request.0, &candidate.check, whole_seconds(delay));
     tracing::info!("request {request} of {check} is sent again in {seconds} s: {reply}");
 }

@@ -1,14 +1,15 @@
 //! What the replies about jobs mean for the run.
 
-use super::{
-    Engine, Why,
-    poll_history::{ACCOUNT_READ_LATELY, ALIKE_MAX},
-};
+use super::{Engine, Why, poll_history::ACCOUNT_READ_LATELY};
 use crate::{
     client::ReplyKind,
     ledger::DueJob,
     model::{Stop, credits::Amount, job_life::JobSign, state::Outcome},
-    pipeline::send::{follow::poll::Polled, gate::micros, guards::Unread},
+    pipeline::send::{
+        follow::poll::Polled,
+        gate::micros,
+        guards::{SAME_REFUSALS_MAX, Unread},
+    },
 };
 use std::time::Duration;
 
@@ -107,7 +108,7 @@ impl Engine {
         let check = job.check.clone();
         let stop = is_refused.then_some(match polled.reply.kind.is_unauthorised() {
             true => Stop::CheckRefused { check, status },
-            false => Stop::JobRoute { check, status, count: ALIKE_MAX },
+            false => Stop::JobRoute { check, status, count: SAME_REFUSALS_MAX },
         });
         if is_read {
             // If the account cannot be read either, that is the reason.

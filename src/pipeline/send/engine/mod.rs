@@ -303,7 +303,7 @@ impl Engine {
     /// Whether a request may be sent.
     pub fn may_send(&self) -> bool {
         let Some(next) = self.schedule.next() else { return false };
-        let is_alone = self.spending.alone || self.prices.wants_alone(next);
+        let is_alone = self.spending.alone || self.prices.must_run_alone(next);
         let room = self.spending.room(if is_alone { 1 } else { self.terms.in_flight });
         self.stops.is_empty() && !self.needs_reading() && self.flights.has_place(room, is_alone)
     }

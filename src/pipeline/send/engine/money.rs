@@ -128,23 +128,23 @@ impl Engine {
     }
 
     /// Handles a request that the budget refused before it was sent.
-    pub(super) fn refused(&mut self, one: Candidate, refusal: BudgetRefusal) {
-        self.spending.refused(refusal, one.request);
-        self.take_back(one);
+    pub(super) fn refused(&mut self, candidate: Candidate, refusal: BudgetRefusal) {
+        self.spending.refused(refusal, candidate.request);
+        self.take_back(candidate);
     }
 
     /// Checks what an attempt shows about charges.
-    pub(super) fn check_charge(&mut self, one: &Candidate, attempted: &Attempt) {
+    pub(super) fn check_charge(&mut self, candidate: &Candidate, attempted: &Attempt) {
         self.health.observe(attempted);
         self.spending.alone = false;
         if attempted.judgement.is_some() {
             self.spending.key_on_trial = None;
         }
-        let finding = self.prices.observe(one, attempted, self.now.at);
+        let finding = self.prices.observe(candidate, attempted, self.now.at);
         self.prices.fell(attempted.settled.unexplained_fall, self.now.at);
-        let check = || one.check.clone();
+        let check = || candidate.check.clone();
         if let Some(stated) = attempted.settled.above_price() {
-            let (table, request) = (attempted.settled.price, Some(one.request));
+            let (table, request) = (attempted.settled.price, Some(candidate.request));
             self.stops.push(Stop::Price { check: check(), stated, table, request });
         }
         if let Some(found) = attempted.reply.unreadable_amount.as_ref().filter(|_| self.prices.is_watched()) {

@@ -2,12 +2,10 @@
 
 use crate::{
     model::{RequestId, Stop},
-    pipeline::send::moment::Moment,
+    pipeline::send::{guards::SAME_REFUSALS_MAX, moment::Moment},
 };
 use std::{collections::BTreeSet, time::Duration};
 
-/// The run stops after this many different consecutive jobs with the same refusal of their route.
-pub const ALIKE_MAX: usize = 5;
 /// While the account was read this lately, a refusal of the API key on one route is not about the account.
 pub const ACCOUNT_READ_LATELY: Duration = Duration::from_secs(60);
 
@@ -27,14 +25,14 @@ pub struct PollHistory {
 }
 
 impl PollHistory {
-    /// Counts a refusal of the route. Returns true once [`ALIKE_MAX`] different jobs in a row were refused with the same
+    /// Counts a refusal of the route. Returns true once [`SAME_REFUSALS_MAX`] different jobs in a row were refused with the same
     /// status: the cause is then the route or the account.
     pub fn refused(&mut self, request: RequestId, status: u16) -> bool {
         if self.refused.0 != status {
             self.refused = (status, BTreeSet::new());
         }
         self.refused.1.insert(request);
-        self.refused.1.len() >= ALIKE_MAX
+        self.refused.1.len() >= SAME_REFUSALS_MAX
     }
 
     /// The stop if no reply said anything about a job.

@@ -68,7 +68,7 @@ fn unsent() -> Vec<(&'static str, AttemptEnd)> {
         ("the key is too old", AttemptEnd::Quarantined),
         ("the declaration changed", AttemptEnd::OtherBody("it has no `bundle`".to_owned())),
         ("another API key", AttemptEnd::Withheld(IllegalMove::OtherApiKey)),
-        ("the clocks differ", AttemptEnd::Withheld(IllegalMove::ClocksApart)),
+        ("the clocks differ", AttemptEnd::Withheld(IllegalMove::ClocksDiffer)),
         ("the route is gone", AttemptEnd::Withheld(IllegalMove::OtherRoute)),
         ("the gate closed", AttemptEnd::GateClosed),
         ("the clock moved", AttemptEnd::ClockMoved),

@@ -14,11 +14,11 @@ fn a_request_in_doubt_explains_a_fall_once() {
     let mut run = Run::after_first(&answered(None, None));
     run.account.held = Credits(5);
     assert_eq!(run.reads([990]), None, "it may have been charged meanwhile");
-    assert!(run.wants_alone(), "the next request is tried");
+    assert!(run.must_run_alone(), "the next request is tried");
     run.account.held = Credits::ZERO;
     run.goes_alone(990, &answered(None, None));
     assert_eq!(run.reads([985]), None);
-    assert!(!run.wants_alone());
+    assert!(!run.must_run_alone());
     let mut run = Run::after_first(&answered(None, None));
     run.account.held = Credits(5);
     assert_eq!(run.reads([985, 985]), costs(10), "more than it explains");
@@ -49,10 +49,10 @@ fn charges_that_show_late_are_not_the_price_of_the_next_check() {
     run.account.charged = Credits(40);
     run.goes_alone(1_000, &answered(None, None));
     assert_eq!(run.reads([1_000, 955, 955]), None, "after a wait it shows all");
-    assert!(run.wants_alone(), "the next request is tried");
+    assert!(run.must_run_alone(), "the next request is tried");
     run.goes_alone(955, &answered(None, None));
     assert_eq!(run.reads([950]), None);
-    assert!(!run.wants_alone());
+    assert!(!run.must_run_alone());
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn jobs_explain_a_fall_by_what_is_held_and_booked_for_them() {
         // Four other jobs ended meanwhile.
         run.account.charged = run.account.charged + Credits(20);
         assert_eq!(run.reads([975]), None, "{own}");
-        assert!(!run.wants_alone(), "{own}");
+        assert!(!run.must_run_alone(), "{own}");
         run.prices.fell(Credits(1), Moment::START);
         run.goes_alone(900, &attempted);
         run.account.held = Credits(2 * run.account.held.0);
@@ -74,7 +74,7 @@ fn jobs_explain_a_fall_by_what_is_held_and_booked_for_them() {
     let mut run = Run::after_first(&answered(None, None));
     (run.has_jobs, run.account.held) = (true, Credits(50));
     assert_eq!(run.reads([970]), None);
-    assert!(!run.wants_alone(), "open jobs do not hold up the run");
+    assert!(!run.must_run_alone(), "open jobs do not hold up the run");
 }
 
 #[test]
@@ -88,9 +88,9 @@ fn a_job_that_is_charged_at_once_costs_what_the_balance_shows() {
 fn replies_are_compared_with_replies_where_the_account_lags_behind() {
     let mut run = Run::after_first(&answered(None, Some(899)));
     assert_eq!(run.reads([1_000, 1_000]), None, "the account is a cached one");
-    assert!(run.wants_alone());
+    assert!(run.must_run_alone());
     run.goes_alone(1_000, &answered(None, Some(894)));
-    assert!(!run.prices.needs_reading() && !run.wants_alone());
+    assert!(!run.prices.needs_reading() && !run.must_run_alone());
     let mut run = Run::new();
     for (left, finding) in [(950, None), (900, costs(50))] {
         run.goes_alone(1_000, &answered(None, Some(left)));
@@ -104,7 +104,7 @@ fn a_reply_that_states_its_charge_is_not_compared_with_other_replies() {
     run.prices.fell(Credits(1), Moment::START);
     run.goes_alone(1_000, &answered(Some(5), Some(950)));
     assert_eq!(run.reads([1_000]), None);
-    assert!(!run.wants_alone(), "its price is known, and the account does not deny it");
+    assert!(!run.must_run_alone(), "its price is known, and the account does not deny it");
 }
 
 #[test]
