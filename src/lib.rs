@@ -37,6 +37,21 @@
 //! | 3 | [`pipeline`]: the only layer that connects the modules of layer 2 · [`simulator`]: a simulated service on loopback that shares no code with the client |
 //! | 4 | the command line, in the binary; the library never writes to the terminal |
 //!
+//! # Where a rule is
+//!
+//! | question | files |
+//! |---|---|
+//! | what a reply means | `client/said.rs` reads it, `client/classify.rs` has the table of outcomes, `model/transitions.rs` the next state |
+//! | what a request does next | `pipeline/send/next_step.rs`; a 409 that lasts is counted in `pipeline/send/guards.rs` |
+//! | who waits for `Retry-After` | `client/said.rs` says which replies ask for it, `pipeline/send/check_pauses.rs` whether one check waits or all; `pipeline/send/gate.rs` closes the gate, which [`throttle`] keeps |
+//! | when a job is polled | `model/job_life.rs` says when it is due, `pipeline/send/follow/mod.rs` takes turns, `pipeline/send/follow/poll.rs` polls |
+//! | what may be spent | `model/budget.rs`, inside the transaction of `ledger/arm.rs` |
+//! | the key | `model/key.rs`, from `model/request.rs` |
+//! | who shares the rate | `throttle/bucket_file.rs`, by the account of `pipeline/send/bucket.rs` |
+//! | why a row fails | `model/failure.rs` has the codes; `source/records/` makes those of reading, `mapping/` those of mapping, `pipeline/send/refusal.rs` and `pipeline/send/engine/` those of sending |
+//! | what ends a run, and its exit code | `model/stop.rs` and `error.rs`, in the words of `model/exit_code.rs`; complete runs: `pipeline/report.rs` |
+//! | the columns of the outputs | `sink/datasets.rs`, and the TOML of the check in `catalogue/`; their Parquet types: `sink/parquet_rows.rs` |
+//!
 //! # Terms
 //!
 //! | term | meaning |

@@ -197,7 +197,7 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
         row.path,
         store.sums.attempts as i64
     ])?;
-    let receipt = Receipt::issue(order.request, number, row.key(), path, body);
+    let receipt = Receipt::issue(order.request, number, row.key(), path, body, price);
     store.armed.insert(row.id, row);
     Ok(Ok(receipt))
 }

@@ -112,8 +112,8 @@ pub struct JobReport {
     pub stated: Credits,
     /// The result of the reply. While the job is open, it is only used if the job would be lost.
     pub answer: Option<AnswerRecord>,
-    /// The failure, if the job failed or is lost.
-    pub failure: Option<Failure>,
+    /// The failure of its request, if this reply ends it without a result.
+    pub failure: Failure,
     /// The service's clock minus ours, if the reply states the time.
     pub server_offset_us: Option<i64>,
 }
@@ -214,10 +214,10 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
     } else {
         moved(store, &row, &step, None, None)?;
         let mut failure = report.failure.clone();
-        if let (Some(failure), JobEnd::Failed { charged: None }) = (&mut failure, end) {
+        if let JobEnd::Failed { charged: None } = end {
             failure.message.push_str(UNPROVEN);
         }
-        note_failure(store, report.request, failure.as_ref())?;
+        note_failure(store, report.request, Some(&failure))?;
     }
     let charged = if let Hold::Charge(charged) = step.hold { charged } else { Credits::ZERO };
     Ok(noted(store, report, Followed { charged, ..nothing(step.state) }))

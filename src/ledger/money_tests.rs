@@ -36,6 +36,10 @@ struct Book {
     job_hold: Credits,
 }
 
+fn refused() -> Failure {
+    Failure { stage: Stage::Send, code: FailureCode::Refused, message: "refused".to_owned() }
+}
+
 impl Book {
     async fn new() -> Book {
         let folder = tempfile::tempdir().unwrap();
@@ -99,14 +103,8 @@ impl Book {
     }
 
     fn settlement(&self, sent: &Sent, outcome: Outcome) -> Settlement {
-        let answer = AnswerRecord {
-            requested_at_us: self.now_us,
-            request_id: None,
-            judgement: Judgement::unrecognised(),
-            dataset: None,
-            body: b"{}".to_vec(),
-        };
-        let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message: "refused".to_owned() };
+        let (request_id, judgement, body) = (None, Judgement::unrecognised(), b"{}".to_vec());
+        let answer = AnswerRecord { requested_at_us: self.now_us, request_id, judgement, dataset: None, body };
         Settlement {
             request: sent.request,
             check: CHECK.to_owned(),
@@ -120,10 +118,10 @@ impl Book {
             answer: Some(answer),
             job: None,
             job_charged: Credits::ZERO,
-            states_charge: false,
+            charge_unreadable: false,
             job_hold: self.job_hold,
             unreadable: None,
-            failure: Some(failure),
+            failure: Some(refused()),
             remaining: None,
             before: self.account(),
             pause_until_us: None,

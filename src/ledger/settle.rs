@@ -44,7 +44,7 @@ pub struct Settlement {
     /// The charge that a reply states that accepts the request as a job.
     pub job_charged: Credits,
     /// The reply states a charge that cannot be read.
-    pub states_charge: bool,
+    pub charge_unreadable: bool,
     /// The credits that a job of this check holds; zero if it is never answered by a job.
     pub job_hold: Credits,
     /// The raw body of a complete reply that could not be read.
@@ -230,7 +230,7 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
     let Settlement { attempt, outcome: heard, http_status, latency_ms, .. } = *settlement;
     // An answer and a refusal settle their charge; the charge of another reply must be known if a later one denies it.
     let is_open = matches!(step.state, State::InDoubt | State::Repeating);
-    let states_charge = is_open && (settlement.states_charge || settlement.job_charged > Credits::ZERO);
+    let states_charge = is_open && (settlement.charge_unreadable || settlement.job_charged > Credits::ZERO);
     let end = AttemptEnd { outcome: heard, http_status, latency_ms: Some(latency_ms), states_charge };
     attempts::ended(store, &row, attempt, &end)?;
     if settlement.outcome == Outcome::NotWritten {

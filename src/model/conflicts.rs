@@ -1,4 +1,5 @@
-//! What a run says after several requests in a row were answered with HTTP 409. Everything that is part of a body, but
+//! What a run says about requests that are answered with HTTP 409 until the end. `pipeline/send/guards.rs` counts them.
+//! Everything that is part of a body, but
 //! not of its key, can be the cause.
 
 use super::shared_words::SharedWords;

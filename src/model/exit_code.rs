@@ -1,4 +1,7 @@
-//! The exit codes of the program. They are part of its interface: schedulers act on them.
+//! The exit codes of the program. They are part of its interface: schedulers act on them. [`Stop::exit_code`] gives that
+//! of a run that stops, `Error::exit_code` that of an error.
+//!
+//! [`Stop::exit_code`]: super::Stop::exit_code
 
 /// An exit code of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

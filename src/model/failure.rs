@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The record could not be read.
+    /// The record could not be read (`source/records/`).
     Read,
-    /// The row could not be mapped to a request. Nothing was sent.
+    /// The row could not be mapped to a request (`mapping/`). Nothing was sent.
     Map,
-    /// The service refused the request.
+    /// The service refused the request (`pipeline/send/refusal.rs`), or it cannot be sent (`pipeline/send/engine/`).
     Send,
     /// A person decided so (`rescreen resolve`).
     Resolve,

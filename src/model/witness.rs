@@ -2,7 +2,7 @@
 //! throttle, and sending consumes both. The constructors are `pub(crate)` because modules do not import each other; the
 //! tidy test allows `Receipt::issue` only in `ledger/` and `Permit::issue` only in `throttle/`.
 
-use super::key::IdempotencyKey;
+use super::{credits::Credits, key::IdempotencyKey};
 use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
 use tokio::time::Instant;
@@ -46,11 +46,24 @@ pub struct Receipt {
     path: String,
     body: Vec<u8>,
     content_type: String,
+    held: Credits,
 }
 
 impl Receipt {
-    pub(crate) fn issue(request: RequestId, attempt: u32, key: IdempotencyKey, path: String, body: Vec<u8>) -> Receipt {
-        Receipt { request, attempt, key, path, body, content_type: "application/json".to_owned() }
+    pub(crate) fn issue(
+        request: RequestId,
+        attempt: u32,
+        key: IdempotencyKey,
+        path: String,
+        body: Vec<u8>,
+        held: Credits,
+    ) -> Receipt {
+        Receipt { request, attempt, key, path, body, content_type: "application/json".to_owned(), held }
+    }
+
+    /// The price that is held for the request.
+    pub fn held(&self) -> Credits {
+        self.held
     }
 
     /// The number of this attempt in the whole life of the request, from 1.

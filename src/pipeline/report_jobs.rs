@@ -46,7 +46,7 @@ impl RunReport {
                 next.unwrap_or_default(),
             ));
         }
-        if self.jobs() > 0 && self.remarks.collected && self.sent.jobs_asked == 0 && self.sent.stops.is_empty() {
+        if self.jobs() > 0 && self.remarks.collected && self.sent.polls == 0 && self.sent.stops.is_empty() {
             lines.push(
                 "the service was not asked about any of them, because it was asked less than a minute ago".to_owned(),
             );

@@ -1,4 +1,4 @@
-//! Rows as Parquet. All settings of the writer are fixed, so that the same rows give the same bytes on every machine:
+//! Rows as Parquet: the types of the columns whose names are in `datasets`. All settings of the writer are fixed, so that the same rows give the same bytes on every machine:
 //! zstd level 3, and row groups of 16,384 rows or 32 MiB, which bounds memory however large the answers are.
 
 use super::{

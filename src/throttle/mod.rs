@@ -1,5 +1,6 @@
 //! The throttle: the rate limiter that every HTTP request passes. It decides when a request may be sent: not before the
-//! account's rate allows it, and not before a push-back is over.
+//! account's rate allows it, and not before a push-back is over. Processes that use one account share its rate through
+//! `bucket_file`; `pipeline/send/bucket.rs` decides with whom.
 //!
 //! Here, a request is any HTTP request, including repeats and the balance query.
 //!

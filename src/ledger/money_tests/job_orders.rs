@@ -138,7 +138,7 @@ impl Story {
                 now_us: self.book.now_us,
                 stated: Credits::ZERO,
                 answer: Some(answer),
-                failure: None,
+                failure: refused(),
                 server_offset_us: None,
             };
             self.book.ledger.follow(report).await.unwrap();

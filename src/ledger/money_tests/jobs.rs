@@ -139,7 +139,7 @@ fn report(book: &Book, job: &DueJob) -> JobReport {
         now_us: book.now_us,
         stated: Credits::ZERO,
         answer: None,
-        failure: None,
+        failure: refused(),
         server_offset_us: None,
     }
 }

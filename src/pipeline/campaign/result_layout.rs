@@ -1,4 +1,4 @@
-//! The columns of a check's results. Their names and types are fixed at its first use and recorded in the ledger. Where
+//! The columns of a check's results beside the fixed ones of `sink/datasets.rs`, which orders them. Their names and types are fixed at its first use and recorded in the ledger. Where
 //! the values are in an answer is not part of the layout: the rules say that, and they can be corrected at any time.
 
 use super::{

@@ -46,6 +46,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock, atomic::AtomicBool},
 };
+use tokio::time::Instant;
 
 /// A campaign whose ledger and inputs are open and match. Nothing has been sent yet.
 pub struct Prepared {
@@ -335,6 +336,7 @@ pub fn context(
         checks: checks.collect::<Result<BTreeMap<_, _>, Error>>()?,
         scope: api_key.fingerprint(),
         clock: campaign.clock,
+        began: Instant::now(),
         clock_watch,
         settings: campaign.settings_digest(&api_key.fingerprint())?,
         campaign: Arc::clone(campaign),

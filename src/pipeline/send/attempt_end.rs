@@ -16,7 +16,7 @@ use crate::{
 pub struct Heard {
     pub request: RequestId,
     pub outcome: Outcome,
-    /// The price that is held for the request.
+    /// The most that an answer to it may cost. What a job would hold is not the price of an answer.
     pub price: Credits,
     /// The balance that it states.
     pub remaining: Option<Credits>,
@@ -27,7 +27,7 @@ pub struct Heard {
 /// How an attempt ended.
 pub enum AttemptEnd {
     /// Not sent: the budget refuses it.
-    Refused(BudgetRefusal),
+    OverBudget(BudgetRefusal),
     /// Not sent: its key has expired.
     Quarantined,
     /// Not sent: the declaration of its check changed, and makes other bodies.
@@ -91,7 +91,7 @@ impl Attempt {
 impl From<NotArmed> for AttemptEnd {
     fn from(not_armed: NotArmed) -> AttemptEnd {
         match not_armed {
-            NotArmed::Refused(refusal) => AttemptEnd::Refused(refusal),
+            NotArmed::Refused(refusal) => AttemptEnd::OverBudget(refusal),
             NotArmed::Quarantined => AttemptEnd::Quarantined,
             NotArmed::OtherBody(differs) => AttemptEnd::OtherBody(differs),
             NotArmed::NotBefore(until_us) => AttemptEnd::NotBefore(until_us),

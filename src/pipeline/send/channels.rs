@@ -100,8 +100,8 @@ pub struct Sent {
     pub withheld: u64,
     /// Jobs that were accepted under another API key. Only that key can ask for them.
     pub withheld_jobs: u64,
-    /// How often the service answered a question about a job.
-    pub jobs_asked: u64,
+    /// How many polls of jobs were sent.
+    pub polls: u64,
     /// Requests that got HTTP 409 until the end.
     pub lasting_conflicts: LastingConflicts,
     /// How much more the balance fell than the run's own requests explain.

@@ -2,13 +2,13 @@
 //! the limit is that check's: only its requests wait, longer each time. After a pause, one of them shows whether the limit
 //! is over. If several checks are refused, the limit is the account's.
 
+use super::moment::Moment;
 use crate::model::RequestId;
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::time::Instant;
 
 /// The pause of a check doubles up to this time, unless the service states a longer one.
 const GROWN_MAX: Duration = Duration::from_secs(60);
@@ -41,7 +41,7 @@ struct OfCheck {
     /// How many answers other checks had when it was first refused, if nothing that was sent later was answered.
     refused: Option<u64>,
     /// When its last refusal was heard.
-    last_refusal: Option<Instant>,
+    last_refusal: Option<Moment>,
     /// Its pause, if the limit is that of this check alone.
     pause: Option<OwnPause>,
 }
@@ -49,7 +49,7 @@ struct OfCheck {
 #[derive(Debug)]
 struct OwnPause {
     length: Duration,
-    until: Instant,
+    until: Moment,
     /// The request that shows whether the limit is over.
     probe: Option<RequestId>,
 }
@@ -61,7 +61,7 @@ impl CheckPauses {
 
     /// Records that the service did not refuse a request of the check for its rate. Returns whether the check is not
     /// limited any more. It still is if the request was already on the way when another one was refused.
-    pub fn answered(&self, check: &str, sent_at: Instant) -> bool {
+    pub fn answered(&self, check: &str, sent_at: Moment) -> bool {
         let mut pauses = self.lock();
         pauses.answers += 1;
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();
@@ -74,23 +74,21 @@ impl CheckPauses {
     }
 
     /// Takes over the rest of a pause that an earlier run began.
-    pub fn resume(&self, check: &str, left: Duration) {
+    pub fn resume(&self, check: &str, left: Duration, now: Moment) {
         let mut pauses = self.lock();
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();
-        let now = Instant::now();
         (of_check.refused, of_check.last_refusal) = (Some(0), Some(now));
         of_check.pause = Some(OwnPause { length: left, until: now + left, probe: None });
     }
 
     /// Decides who waits after a push-back of this length. One that is longer than `wait_max` would end the run if all
     /// had to wait.
-    pub fn refused(&self, check: &str, stated: Duration, wait_max: Duration) -> Waits {
+    pub fn pushed_back(&self, check: &str, stated: Duration, wait_max: Duration, now: Moment) -> Waits {
         let mut pauses = self.lock();
         let all = pauses.answers;
         let is_alone = !pauses.by_check.iter().any(|(name, other)| name != check && other.refused.is_some());
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();
         let others = all - of_check.answers;
-        let now = Instant::now();
         let was_refused = of_check.refused.is_some_and(|before| others > before);
         let is_its_own = is_alone && (was_refused || of_check.pause.is_some() || stated > wait_max && others > 0);
         of_check.refused.get_or_insert(others);
@@ -106,18 +104,18 @@ impl CheckPauses {
     }
 
     /// How long a request of the check must wait; `None` if it may be sent now.
-    pub fn wait(&self, check: &str) -> Option<Duration> {
+    pub fn wait(&self, check: &str, now: Moment) -> Option<Duration> {
         let pauses = self.lock();
         let pause = pauses.by_check.get(check)?.pause.as_ref()?;
-        let left = pause.until.saturating_duration_since(Instant::now());
+        let left = pause.until.since(now);
         if left.is_zero() { pause.probe.map(|_| PROBED) } else { Some(left) }
     }
 
     /// Whether the check waits alone, and its pause is not over.
-    pub fn is_paused(&self, check: &str) -> bool {
+    pub fn is_paused(&self, check: &str, now: Moment) -> bool {
         let pauses = self.lock();
         let pause = pauses.by_check.get(check).and_then(|of_check| of_check.pause.as_ref());
-        pause.is_some_and(|pause| pause.until > Instant::now())
+        pause.is_some_and(|pause| pause.until > now)
     }
 
     /// Records a request that is sent.
@@ -157,84 +155,84 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
     const MOST: Duration = Duration::from_secs(900);
+    const NOW: Moment = Moment::START;
 
-    fn later(now: Instant) -> Instant {
-        now + SECOND
+    fn later() -> Moment {
+        NOW + SECOND
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_check_that_is_refused_again_while_another_is_answered_waits_alone_and_longer_each_time() {
+    fn pushed_back(pauses: &CheckPauses, check: &str, seconds: u32) -> Waits {
+        pauses.pushed_back(check, SECOND * seconds, MOST, NOW)
+    }
+
+    #[test]
+    fn a_check_that_is_pushed_back_again_while_another_is_answered_waits_alone_and_longer_each_time() {
         let pauses = CheckPauses::default();
-        let refused = || pauses.refused("a", SECOND * 5, MOST);
-        pauses.answered("b", later(Instant::now()));
-        assert_eq!(refused(), Waits::All(SECOND * 5), "the first may be the account's");
-        assert_eq!(refused(), Waits::All(SECOND * 5), "nothing was answered since");
-        pauses.answered("b", later(Instant::now()));
-        assert_eq!(refused(), Waits::Check(SECOND * 5));
-        assert_eq!(pauses.wait("a"), Some(SECOND * 5));
-        assert_eq!((pauses.wait("b"), pauses.waiting().as_deref()), (None, Some("a")));
+        pauses.answered("b", later());
+        assert_eq!(pushed_back(&pauses, "a", 5), Waits::All(SECOND * 5), "the first may be the account's");
+        assert_eq!(pushed_back(&pauses, "a", 5), Waits::All(SECOND * 5), "nothing was answered since");
+        pauses.answered("b", later());
+        assert_eq!(pushed_back(&pauses, "a", 5), Waits::Check(SECOND * 5));
+        assert_eq!(pauses.wait("a", NOW), Some(SECOND * 5));
+        assert_eq!((pauses.wait("b", NOW), pauses.waiting().as_deref()), (None, Some("a")));
         for length in [10, 20, 40, 60, 60] {
-            tokio::time::advance(MOST).await;
-            assert_eq!(pauses.wait("a"), None, "one request may be sent");
+            assert_eq!(pauses.wait("a", NOW + MOST), None, "one request may be sent");
             pauses.started("a", RequestId(1));
-            assert_eq!(pauses.wait("a"), Some(PROBED), "only one");
+            assert_eq!(pauses.wait("a", NOW + MOST), Some(PROBED), "only one");
             pauses.ended("a", RequestId(1));
-            assert_eq!(refused(), Waits::Check(SECOND * length));
+            assert_eq!(pushed_back(&pauses, "a", 5), Waits::Check(SECOND * length));
         }
-        assert_eq!(pauses.refused("a", SECOND * 90, MOST), Waits::Check(SECOND * 90));
-        pauses.answered("a", later(Instant::now()));
-        assert_eq!((pauses.wait("a"), pauses.waiting()), (None, None));
-        assert_eq!(refused(), Waits::All(SECOND * 5), "it begins anew");
+        assert_eq!(pushed_back(&pauses, "a", 90), Waits::Check(SECOND * 90));
+        pauses.answered("a", later());
+        assert_eq!((pauses.wait("a", NOW), pauses.waiting()), (None, None));
+        assert_eq!(pushed_back(&pauses, "a", 5), Waits::All(SECOND * 5), "it begins anew");
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn push_backs_of_several_checks_or_of_the_only_one_are_the_accounts() {
+    #[test]
+    fn push_backs_of_several_checks_or_of_the_only_one_are_the_accounts() {
         let pauses = CheckPauses::default();
         for _ in 0..5 {
-            assert_eq!(pauses.refused("a", SECOND, MOST), Waits::All(SECOND));
-            assert_eq!(pauses.refused("b", SECOND, MOST), Waits::All(SECOND));
-            pauses.answered("c", later(Instant::now()));
+            assert_eq!(pushed_back(&pauses, "a", 1), Waits::All(SECOND));
+            assert_eq!(pushed_back(&pauses, "b", 1), Waits::All(SECOND));
+            pauses.answered("c", later());
         }
         let alone = CheckPauses::default();
         for _ in 0..5 {
-            assert_eq!(alone.refused("a", SECOND * 1_000, MOST), Waits::All(SECOND * 1_000));
-            alone.answered("a", later(Instant::now()));
+            assert_eq!(pushed_back(&alone, "a", 1_000), Waits::All(SECOND * 1_000));
+            alone.answered("a", later());
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_pause_that_would_end_the_run_is_the_checks_if_another_check_was_answered() {
+    #[test]
+    fn a_pause_that_would_end_the_run_is_the_checks_if_another_check_was_answered() {
         let pauses = CheckPauses::default();
-        pauses.answered("b", later(Instant::now()));
-        assert_eq!(pauses.refused("a", SECOND * 3_600, MOST), Waits::Check(SECOND * 3_600));
+        pauses.answered("b", later());
+        assert_eq!(pushed_back(&pauses, "a", 3_600), Waits::Check(SECOND * 3_600));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn an_answer_to_a_request_that_was_on_the_way_ends_no_pause() {
+    #[test]
+    fn an_answer_to_a_request_that_was_on_the_way_ends_no_pause() {
         let pauses = CheckPauses::default();
-        let before = Instant::now();
-        pauses.answered("b", before);
-        assert_eq!(pauses.refused("a", SECOND * 1_000, MOST), Waits::Check(SECOND * 1_000));
-        tokio::time::advance(SECOND).await;
-        assert!(!pauses.answered("a", before));
-        assert_eq!(pauses.wait("a"), Some(SECOND * 999));
-        assert!(pauses.is_paused("a") && !pauses.is_paused("b"));
-        tokio::time::advance(MOST * 2).await;
-        assert!(!pauses.is_paused("a"));
+        pauses.answered("b", NOW);
+        assert_eq!(pushed_back(&pauses, "a", 1_000), Waits::Check(SECOND * 1_000));
+        assert!(!pauses.answered("a", NOW));
+        assert_eq!(pauses.wait("a", later()), Some(SECOND * 999));
+        assert!(pauses.is_paused("a", later()) && !pauses.is_paused("b", later()));
+        let over = NOW + SECOND * 1_000;
+        assert!(!pauses.is_paused("a", over));
         pauses.started("a", RequestId(7));
         pauses.ended("a", RequestId(3));
-        assert_eq!(pauses.wait("a"), Some(PROBED), "an older request ended, and not the probe");
-        assert!(pauses.answered("a", later(Instant::now())));
-        assert_eq!(pauses.wait("a"), None);
+        assert_eq!(pauses.wait("a", over), Some(PROBED), "an older request ended, and not the probe");
+        assert!(pauses.answered("a", over));
+        assert_eq!(pauses.wait("a", over), None);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_check_that_is_not_sent_any_more_stays_paused_for_later_runs() {
+    #[test]
+    fn a_check_that_is_not_sent_any_more_stays_paused_for_later_runs() {
         let pauses = CheckPauses::default();
-        let before = Instant::now();
-        pauses.answered("b", before);
-        pauses.refused("a", SECOND * 1_000, MOST);
+        pauses.answered("b", NOW);
+        pushed_back(&pauses, "a", 1_000);
         pauses.forget("a");
-        assert!(!pauses.answered("a", before));
+        assert!(!pauses.answered("a", NOW));
     }
 }

@@ -1,6 +1,8 @@
 //! The run context that all attempts share, and the candidate that an attempt is about.
 
-use super::{check_pauses::CheckPauses, file_body::FileBodies, latencies::SharedLatencies, limit::Limit};
+use super::{
+    check_pauses::CheckPauses, file_body::FileBodies, latencies::SharedLatencies, limit::Limit, moment::Moment,
+};
 use crate::{
     catalogue::{BodyShape, Declaration},
     client::{Auth, Client, Delays, ReplySpec},
@@ -13,6 +15,7 @@ use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock, atomic::AtomicBool},
 };
+use tokio::time::Instant;
 
 /// A check, as a run uses it.
 pub struct CheckContext {
@@ -45,6 +48,8 @@ pub struct RunContext {
     /// Digest of the settings that decide whether a stop would happen again.
     pub settings: String,
     pub clock: Clock,
+    /// When the run began.
+    pub began: Instant,
     /// Watches whether this machine's clock was set, or the machine slept, since it was last compared with the
     /// service's. Both clocks decide the age of a key.
     pub clock_watch: Arc<ClockWatch>,
@@ -63,6 +68,16 @@ pub struct RunContext {
 }
 
 impl RunContext {
+    /// The time of the run, now.
+    pub fn moment(&self) -> Moment {
+        self.moment_of(Instant::now())
+    }
+
+    /// The time of the run at an instant.
+    pub fn moment_of(&self, at: Instant) -> Moment {
+        Moment::START + at.saturating_duration_since(self.began)
+    }
+
     /// How the replies of a check are read.
     pub fn reply_spec<'a>(&'a self, check: &'a CheckContext) -> ReplySpec<'a> {
         let service = &self.campaign.service;
@@ -90,7 +105,7 @@ pub struct Candidate {
     pub is_of_earlier_run: bool,
     /// It was sent before.
     pub is_repeat: bool,
-    /// The change of [`Schedule::lead`](super::schedule::Schedule) by its last turn, to take it back.
+    /// The change of [`Schedule::new_since_repeat`](super::schedule::Schedule) by its last turn, to take it back.
     pub turn: i64,
     /// It was refused in this run while the account was in order.
     pub was_refused_alone: bool,

@@ -1,5 +1,5 @@
-//! The only loop of a run: executes what the [engine](super::engine) decides, and tells it what happened. It decides
-//! nothing itself, except what is done first.
+//! The only loop of a run: executes what the [engine](super::engine) decides, and tells it what happened. Of what has
+//! happened at the same time, it decides what is told first.
 
 use super::{
     account::{BalanceRead, read_balance},
@@ -12,7 +12,6 @@ use super::{
     follow::{Following, poll::PollEnd},
     latencies::RateMeter,
     limits::Limits,
-    moment::Moment,
     queue::{Page, RequestQueue},
     retry::{RetryOrder, retry},
     terms::Terms,
@@ -60,8 +59,6 @@ pub struct Driver {
     retry: Option<RetryOrder>,
     /// Until when the run waits before it reads the balance again.
     pub(super) rests_until: Option<Instant>,
-    /// When the run began, as its decisions count the time.
-    pub(super) began: Instant,
     tick: Interval,
     pub(super) meter: RateMeter,
     /// When the last attempt was started.
@@ -81,8 +78,7 @@ impl Driver {
         channels: RunChannels,
         retry: Option<RetryOrder>,
     ) -> Result<Driver, Error> {
-        let began = Instant::now();
-        let now = now(&context, began);
+        let now = now(&context);
         let mut supply = queue.supply(now.sums.new_wait && now.sums.in_state(State::InDoubt) > 0);
         let left_out = resume_pauses(&context, &now.sums, &mut supply);
         let limits = context.checks.iter().map(|(name, check)| (name, check.limit));
@@ -98,7 +94,6 @@ impl Driver {
             following,
             retry,
             rests_until: None,
-            began,
             tick: tokio::time::interval(Duration::from_millis(500)),
             meter: RateMeter::default(),
             last_start: None,
@@ -161,7 +156,7 @@ impl Driver {
                 permit = self.context.throttle.admit(), if unpublished.is_none() && self.has_work() => self.start_all(permit),
                 () = until(next_due) => {}
                 () = until(next_look) => {}
-                () = until(self.channels.deadline), if self.engine.stops().is_empty() && !self.engine.is_time_over() => {
+                () = until(self.channels.deadline), if self.engine.is_open() => {
                     self.following.abort().await;
                     self.tell(Input::TimeIsUp).await?;
                 }
@@ -203,13 +198,12 @@ impl Driver {
 
     /// When the next postponed request is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.engine.schedule().next_due().map(|due| self.began + due.since_start())
+        self.engine.schedule().next_due().map(|due| self.context.began + due.since_start())
     }
 
     /// Whether a request may be sent or a job may be polled.
     fn has_work(&self) -> bool {
-        let may_poll = self.engine.stops().is_empty() && !self.engine.is_time_over() && self.following.may_poll();
-        self.engine.may_send() || may_poll
+        self.engine.may_send() || self.engine.is_open() && self.following.may_poll()
     }
 
     /// The progress of intake. If its thread is gone, it ingests nothing more.
@@ -230,7 +224,7 @@ impl Driver {
 
     /// Tells the engine what happened, and executes what it decides. Returns whether it decided anything.
     async fn tell(&mut self, input: Input) -> Result<bool, Error> {
-        let commands = self.engine.on(now(&self.context, self.began), input)?;
+        let commands = self.engine.on(now(&self.context), input)?;
         let is_any = !commands.is_empty();
         self.execute(commands).await?;
         Ok(is_any)
@@ -251,7 +245,7 @@ impl Driver {
                 Command::ReadBalance { after, why } => {
                     let read = self.balance(after, &why).await?;
                     let alone = self.attempts_under_way.is_empty();
-                    let now = now(&self.context, self.began);
+                    let now = now(&self.context);
                     commands.extend(self.engine.on(now, Input::Balance { why, read, alone })?);
                 }
                 Command::AbortAttempts => {
@@ -286,7 +280,11 @@ impl Driver {
             let RunChannels { signals, deadline, .. } = &mut self.channels;
             tokio::select! {
                 biased;
-                Some(signal) = signals.recv() => break Break(signal.stop()),
+                Some(signal) = signals.recv() => {
+                    // A poll is free, so nothing is lost if its reply is not waited for.
+                    self.following.abort().await;
+                    break Break(signal.stop());
+                }
                 () = until(*deadline) => break Break(Stop::TimeIsUp),
                 read = &mut reading => break read?,
                 _ = self.tick.tick() => self.report(),
@@ -338,7 +336,7 @@ impl Driver {
             self.following.start(&self.context, permit);
             return;
         }
-        if let Some((candidate, lower)) = self.engine.take_next(now(&self.context, self.began)) {
+        if let Some((candidate, lower)) = self.engine.take_next(now(&self.context)) {
             let (context, heard) = (Arc::clone(&self.context), self.heard.0.clone());
             self.last_start = Some(Instant::now());
             self.attempts_under_way.spawn(async move {
@@ -372,13 +370,12 @@ impl Driver {
     }
 }
 
-fn now(context: &RunContext, began: Instant) -> Now {
-    let moment = |at: Instant| Moment::START + at.saturating_duration_since(began);
+fn now(context: &RunContext) -> Now {
     Now {
-        at: moment(Instant::now()),
+        at: context.moment(),
         us: context.clock.now_us(),
         sums: context.ledger.sums(),
-        paused_until: context.throttle.paused_until().map(moment),
+        paused_until: context.throttle.paused_until().map(|until| context.moment_of(until)),
     }
 }
 

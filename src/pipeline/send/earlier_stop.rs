@@ -57,7 +57,7 @@ pub fn resume_pauses(context: &RunContext, sums: &Sums, supply: &mut Supply) -> 
     let mut left_out = Vec::new();
     for (check, until_us, left) in paused_checks(sums, context.clock.now_us()) {
         if left <= PUSH_BACK_MAX {
-            context.check_pauses.resume(check, left);
+            context.check_pauses.resume(check, left, context.moment());
         } else {
             supply.leave_out(check);
             left_out.push(Stop::CheckPaused { check: check.clone(), until_us: Some(until_us) });

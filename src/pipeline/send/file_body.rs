@@ -44,7 +44,7 @@ pub struct FileBody {
     /// The memory of the body. It is given back when the exchange has ended.
     pub room: OwnedSemaphorePermit,
     /// Set if its document was uploaded just now: the room in the budget, which it needs until it is armed.
-    pub uploaded: Option<BudgetRoom>,
+    pub budget_room: Option<BudgetRoom>,
 }
 
 /// Room in the budget for a request whose document is uploaded before its price is held. It is given back when this is

@@ -1,4 +1,5 @@
-//! Closing the gate: nothing is sent for a time, because the service asked for it. Says so in the log.
+//! Closing the gate: nothing is sent for a time, because the service asked for it. Says so in the log. Which replies ask
+//! for it is read in `client/said.rs`; whether only one check waits is decided by [`check_pauses`](super::check_pauses).
 
 use super::context::RunContext;
 use crate::{client::PushBack, model::Mode};
@@ -33,8 +34,8 @@ pub fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-/// How long a push-back closes the gate for all requests. In sandbox, a 429 without a time is the repeat cooldown of a
-/// single payload and does not close the gate.
+/// How long a push-back of a request asks to wait. In sandbox, a 429 without a time is the repeat cooldown of a
+/// single payload and delays only that.
 pub fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
     match (push_back, mode) {
         (PushBack::Stated(wait), _) => Some(wait),

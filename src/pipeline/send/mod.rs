@@ -23,6 +23,7 @@ pub mod limits;
 pub mod make_ready;
 pub mod moment;
 pub mod next_step;
+mod outgoing;
 pub mod peer;
 pub mod prices;
 mod progress;

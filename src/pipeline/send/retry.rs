@@ -34,8 +34,8 @@ impl RetryOrder {
     }
 }
 
-/// Plans the failures again. Returns how many were left out because they may have been charged.
-pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error> {
+/// Plans the failures again, and warns of those that are left out because they may have been charged.
+pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<(), Error> {
     let reading = context.ledger.reading()?;
     let since_us = context.ledger.sums().unexplained_since_us;
     let (mut after, mut left_out) = (RequestId(0), 0);
@@ -63,7 +63,7 @@ pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error
              explains, so they may have been charged; --retry-unproven retries them, and may pay for them again"
         );
     }
-    Ok(left_out)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::{
     check_pauses::Waits,
     context::{CheckContext, RunContext},
     gate::{PUSH_BACK_MAX, close_gate, pause, pause_end},
+    outgoing::Outgoing,
     peer::note_peer,
     refusal::refusal,
 };
@@ -13,77 +14,24 @@ use crate::{
     error::Error,
     ledger::{AnswerRecord, ArmOrder, CheckPause, Settlement},
     model::{
-        Clock, Credits, RequestId,
-        budget::Account,
         clock::ClockSample,
         credits::Amount,
         state::{Outcome, State},
     },
-    pipeline::judge::echo::{Echo, echo},
+    pipeline::judge::{
+        Judged,
+        echo::{Echo, echo},
+    },
 };
-use serde_json::{Map, Value};
-use tokio::{sync::mpsc::UnboundedSender, time::Instant};
-
-/// The data of a sent request that settling needs.
-pub(super) struct Sent {
-    pub(super) request: RequestId,
-    pub(super) check: String,
-    pub(super) attempt: u32,
-    pub(super) requested_at_us: i64,
-    /// When it, or its upload, was written.
-    pub(super) sent_at: Instant,
-    /// The account when the request was armed.
-    pub(super) before: Account,
-    /// The price of the check in the price table.
-    pub(super) table: Credits,
-    /// The credits that a job of the check holds.
-    pub(super) job_hold: Credits,
-    /// The held price: the table price, or a higher price that was seen or that a job holds.
-    pub(super) price: Credits,
-    /// What the check costs, if that is less.
-    pub(super) lower: Option<Credits>,
-    /// Its document was uploaded just now.
-    pub(super) uploaded: bool,
-    /// The members of the body. An answer echoes some of them.
-    pub(super) body: Map<String, Value>,
-}
-
-impl Sent {
-    /// A settlement of the attempt, without the fields of a reply.
-    pub(super) fn settlement(&self, outcome: Outcome, clock: &Clock) -> Settlement {
-        Settlement {
-            request: self.request,
-            check: self.check.clone(),
-            attempt: self.attempt,
-            outcome,
-            table: self.table,
-            lower: self.lower,
-            http_status: None,
-            latency_ms: 0,
-            now_us: clock.now_us(),
-            answer: None,
-            job: None,
-            job_charged: Credits::ZERO,
-            states_charge: false,
-            job_hold: self.job_hold,
-            unreadable: None,
-            failure: None,
-            remaining: None,
-            before: self.before,
-            pause_until_us: None,
-            check_pause: None,
-            not_before_us: None,
-            server_offset_us: None,
-        }
-    }
-}
+use std::time::Duration;
+use tokio::sync::mpsc::UnboundedSender;
 
 /// Settles an attempt by its exchange. With an `order`, the exchange is that of a failed upload: the request was neither
 /// armed nor sent.
 pub(super) async fn settle(
     context: &RunContext,
     check: &CheckContext,
-    sent: Sent,
+    outgoing: Outgoing,
     exchange: Exchange,
     order: Option<ArmOrder>,
     tell: &UnboundedSender<Heard>,
@@ -93,72 +41,42 @@ pub(super) async fn settle(
         _ => None,
     };
     // The parsed answer takes many times the memory of its body, so it is dropped before the next await.
-    let said = Said::of(&exchange, context.clock.now().into());
-    let mut classified = classify(said, &context.reply_spec(check));
-    if other_side.is_some() {
-        // A reply from the wrong side is not an answer for this campaign.
-        classified.outcome = Outcome::Unknown;
-    }
-    if order.is_some() && classified.outcome == Outcome::Unknown {
-        // Whatever the reply to its upload means, the request itself was not sent.
-        classified.outcome = Outcome::NotWritten;
-    }
-    let mode_of_job = mode_of_job(&sent, &classified);
+    let mut reply = read(context, check, &exchange, (other_side.is_some(), order.is_some()));
+    let mode_of_job = mode_of_job(&outgoing, &reply);
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
-    let judged = check.judge.judge_reply(&mut classified, &sent.body, sent.price, sent.attempt, now_us);
-    let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
-    let waits = pause.map(|pause| context.check_pauses.refused(&sent.check, pause, PUSH_BACK_MAX));
-    let is_of_service = classified.author == Author::Service && !classified.kind.is_outage();
-    let (of_all, of_check) = match waits {
-        Some(Waits::All(pause)) => (Some(pause), None),
-        Some(Waits::Check(pause)) => (None, Some(CheckPause::Until(pause_end(pause, now_us)))),
-        None if is_of_service && classified.push_back.is_none() => {
-            let is_over = context.check_pauses.answered(&sent.check, sent.sent_at);
-            (None, is_over.then_some(CheckPause::Over))
-        }
-        None => (None, None),
-    };
+    let judged = check.judge.judge_reply(&mut reply, &outgoing.body, outgoing.price, outgoing.attempt, now_us);
+    let waits = waits(context, &outgoing.check, &reply);
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     context.latencies.record(latency_ms);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
     let (answer, unreadable) = match &judged {
-        _ if classified.outcome == Outcome::Unreadable => (None, Some(body)),
-        Some(judged) => {
-            let (requested_at_us, request_id) = (sent.requested_at_us, classified.request_id.clone());
-            let (judgement, dataset) = (judged.judgement.clone(), judged.dataset.clone());
-            (Some(AnswerRecord { requested_at_us, request_id, judgement, dataset, body }), None)
-        }
+        _ if reply.outcome == Outcome::Unreadable => (None, Some(body)),
+        Some(judged) => (Some(answer_record(&outgoing, &reply, judged, body)), None),
         None => (None, None),
     };
     let settlement = Settlement {
-        http_status: classified.http_status,
+        http_status: reply.http_status,
         latency_ms,
         now_us,
         answer,
-        job: classified.job.take(),
-        job_charged: classified.charge.credits().unwrap_or_default(),
-        states_charge: matches!(classified.charge, Amount::Unreadable(_)),
+        job: reply.job.take(),
+        job_charged: reply.charge.credits().unwrap_or_default(),
+        charge_unreadable: matches!(reply.charge, Amount::Unreadable(_)),
         unreadable,
-        failure: classified.outcome.is_refusal().then(|| refusal(&classified)),
-        remaining: classified.remaining,
-        pause_until_us: of_all.map(|pause| pause_end(pause, now_us)),
-        check_pause: of_check,
-        not_before_us: classified.repeat_after.map(|wait| pause_end(wait, now_us)),
-        server_offset_us: classified.server_now_us.map(|server| server - now_us),
-        ..sent.settlement(classified.outcome, &context.clock)
+        failure: reply.outcome.is_refusal().then(|| refusal(&reply)),
+        remaining: reply.remaining,
+        pause_until_us: of_all(waits).map(|pause| pause_end(pause, now_us)),
+        check_pause: check_pause(context, &outgoing, &reply, waits, now_us),
+        not_before_us: reply.repeat_after.map(|wait| pause_end(wait, now_us)),
+        server_offset_us: reply.server_now_us.map(|server| server - now_us),
+        ..outgoing.settlement(reply.outcome, &context.clock)
     };
-    if let Some(pause) = of_all {
-        close_gate(context, pause.min(PUSH_BACK_MAX), classified.http_status);
+    if let Some(pause) = of_all(waits) {
+        close_gate(context, pause.min(PUSH_BACK_MAX), reply.http_status);
     }
-    let is_recognised = waits.is_none()
-        && other_side.is_none()
-        && classified.unreadable_amount.is_none()
-        && judged.as_ref().is_some_and(|judged| judged.is_recognised() && judged.other_mode.is_none());
-    let Classified { outcome, remaining, .. } = classified;
-    // What a job would hold is not the price of an answer.
-    let price = context.ledger.sums().price_to_hold(&sent.check, sent.table);
+    let is_plain = waits.is_none() && other_side.is_none();
     // This fails only after the end of the run, which decides nothing more.
-    tell.send(Heard { request: sent.request, outcome, price, remaining, is_recognised }).ok();
+    tell.send(heard(context, &outgoing, &reply, judged.as_ref().filter(|_| is_plain))).ok();
     let has_server_time = settlement.server_offset_us.is_some();
     let settled = match order {
         None => context.ledger.settle(settlement).await?,
@@ -171,28 +89,101 @@ pub(super) async fn settle(
         context.clock_watch.compared(compared);
     }
     tracing::debug!(
-        request = sent.request.0,
-        attempt = sent.attempt,
-        outcome = classified.outcome.as_str(),
-        status = classified.http_status,
+        request = outgoing.request.0,
+        attempt = outgoing.attempt,
+        outcome = reply.outcome.as_str(),
+        status = reply.http_status,
         latency_ms,
         state = settled.state.as_str(),
         "attempt"
     );
     let answered = judged.filter(|_| settled.state == State::Answered);
     Ok(AttemptEnd::Attempted(Box::new(Attempt {
-        reply: classified,
+        reply,
         settled,
         other_mode: mode_of_job.or_else(|| answered.as_ref()?.other_mode.clone()),
         judgement: answered.map(|judged| judged.judgement),
         waits,
-        uploaded: sent.uploaded,
+        uploaded: outgoing.uploaded,
         other_side,
     })))
 }
 
+/// What the reply says about a request that may not be this campaign's, or that was not sent.
+fn read(
+    context: &RunContext,
+    check: &CheckContext,
+    exchange: &Exchange,
+    (is_of_other_side, is_unsent): (bool, bool),
+) -> Classified {
+    let said = Said::of(exchange, context.clock.now().into());
+    let mut reply = classify(said, &context.reply_spec(check));
+    if is_of_other_side {
+        // A reply from the wrong side is not an answer for this campaign.
+        reply.outcome = Outcome::Unknown;
+    }
+    if is_unsent && reply.outcome == Outcome::Unknown {
+        // Whatever the reply to its upload means, the request itself was not sent.
+        reply.outcome = Outcome::NotWritten;
+    }
+    reply
+}
+
+/// Who waits because of a reply.
+fn waits(context: &RunContext, check: &str, reply: &Classified) -> Option<Waits> {
+    let pause = pause(reply.push_back?, context.campaign.mode)?;
+    Some(context.check_pauses.pushed_back(check, pause, PUSH_BACK_MAX, context.moment()))
+}
+
+/// How long all requests wait.
+fn of_all(waits: Option<Waits>) -> Option<Duration> {
+    if let Some(Waits::All(pause)) = waits { Some(pause) } else { None }
+}
+
+/// What a reply changes about the pause of its check.
+fn check_pause(
+    context: &RunContext,
+    outgoing: &Outgoing,
+    reply: &Classified,
+    waits: Option<Waits>,
+    now_us: i64,
+) -> Option<CheckPause> {
+    let is_of_service = reply.author == Author::Service && !reply.kind.is_outage();
+    match waits {
+        Some(Waits::All(_)) => None,
+        Some(Waits::Check(pause)) => Some(CheckPause::Until(pause_end(pause, now_us))),
+        None if is_of_service && reply.push_back.is_none() => {
+            let is_over = context.check_pauses.answered(&outgoing.check, outgoing.sent_at);
+            is_over.then_some(CheckPause::Over)
+        }
+        None => None,
+    }
+}
+
+fn answer_record(outgoing: &Outgoing, reply: &Classified, judged: &Judged, body: Vec<u8>) -> AnswerRecord {
+    AnswerRecord {
+        requested_at_us: outgoing.requested_at_us,
+        request_id: reply.request_id.clone(),
+        judgement: judged.judgement.clone(),
+        dataset: judged.dataset.clone(),
+        body,
+    }
+}
+
+/// What is told before the reply is recorded. `judged` is set if nothing about the reply is odd.
+fn heard(context: &RunContext, outgoing: &Outgoing, reply: &Classified, judged: Option<&Judged>) -> Heard {
+    let is_recognised = judged.is_some_and(|judged| judged.is_recognised() && judged.other_mode.is_none());
+    Heard {
+        request: outgoing.request,
+        outcome: reply.outcome,
+        price: context.ledger.sums().price_to_hold(&outgoing.check, outgoing.table),
+        remaining: reply.remaining,
+        is_recognised: is_recognised && reply.unreadable_amount.is_none(),
+    }
+}
+
 /// The mode that an accepted job names, if it is not the mode that was sent.
-fn mode_of_job(sent: &Sent, classified: &Classified) -> Option<String> {
-    let answer = classified.answer.as_ref().filter(|_| matches!(classified.outcome, Outcome::Accepted { .. }))?;
-    if let Echo::OtherMode(mode) = echo(&answer.value, None, &sent.body) { Some(mode) } else { None }
+fn mode_of_job(outgoing: &Outgoing, reply: &Classified) -> Option<String> {
+    let answer = reply.answer.as_ref().filter(|_| matches!(reply.outcome, Outcome::Accepted { .. }))?;
+    if let Echo::OtherMode(mode) = echo(&answer.value, None, &outgoing.body) { Some(mode) } else { None }
 }

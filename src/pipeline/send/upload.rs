@@ -3,6 +3,7 @@
 //! place, and again with its time before the request that names it is armed.
 
 use super::{
+    attempt_end::AttemptEnd,
     context::{CheckContext, RunContext},
     peer::note_peer,
 };
@@ -37,18 +38,18 @@ pub enum Due {
     Missing,
 }
 
-/// Why a document was not uploaded.
-pub enum NotMade {
-    /// A step failed; the exchange says why.
+/// Why a request is not ready to be armed.
+pub enum NotReady {
+    /// A step of its upload failed, which is proven uncharged; the exchange says why.
     Failed(Box<Exchange>),
-    /// The reply cannot be followed. That may concern one document only.
-    Unusable(String),
-    /// The reply states a charge for the upload itself, which should be free. This much was booked for it.
-    Charged(Credits),
-    /// The simulator answered a campaign of the real service, or the reverse.
-    OtherSide(bool),
-    /// The rate allows no further request for now.
-    GateClosed,
+    /// The attempt ends here.
+    Ended(AttemptEnd),
+}
+
+impl From<AttemptEnd> for NotReady {
+    fn from(end: AttemptEnd) -> NotReady {
+        NotReady::Ended(end)
+    }
 }
 
 /// Decides whether a request needs a new upload. While an attempt is in doubt, its body must stay the same, whatever
@@ -81,7 +82,7 @@ pub async fn upload(
     file: &Attachment,
     row: &RequestFiles,
     document: Vec<u8>,
-) -> Result<Result<(UploadRow, Permit), NotMade>, Error> {
+) -> Result<Result<(UploadRow, Permit), NotReady>, Error> {
     let made_at_us = context.clock.now_us();
     let body = json!({
         "action": "upload",
@@ -99,17 +100,17 @@ pub async fn upload(
         (context.client.begun(&said), charge_of_step(context, &said, price), why_not(&said))
     };
     if let Some(credits) = booked(context, request, charge).await? {
-        return Ok(Err(NotMade::Charged(credits)));
+        return Ok(Err(AttemptEnd::UploadCharged(credits).into()));
     }
     if let Ok(reply) = &begun.reply
         && !note_peer(context, reply.simulated).await?
     {
-        return Ok(Err(NotMade::OtherSide(reply.simulated)));
+        return Ok(Err(AttemptEnd::OtherSide(reply.simulated).into()));
     }
     let ticket = match step {
         Begun::Place(ticket) => ticket,
-        Begun::Unusable(fault) => return Ok(Err(NotMade::Unusable(fault))),
-        Begun::Refused => return Ok(Err(NotMade::Failed(Box::new(begun)))),
+        Begun::Unusable(fault) => return Ok(Err(AttemptEnd::UploadUnusable(fault).into())),
+        Begun::Refused => return Ok(Err(NotReady::Failed(Box::new(begun)))),
         Begun::NotBegun => return Ok(Err(not_uploaded(begun, &format!("its upload could not be started: {why}")))),
     };
     let announced =
@@ -117,28 +118,28 @@ pub async fn upload(
     if !recorded(context, request, &announced).await? {
         // Its place may be that of the other document, which must not be replaced.
         let fault = "it gave the reference of another document".to_owned();
-        return Ok(Err(NotMade::Unusable(fault)));
+        return Ok(Err(AttemptEnd::UploadUnusable(fault).into()));
     }
-    let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
+    let Some(permit) = next_permit(context).await else { return Ok(Err(AttemptEnd::GateClosed.into())) };
     let sent = context.client.upload(permit, ticket, document).await;
     let (step, charge, why) = {
         let said = Said::of(&sent, context.clock.now().into());
         (stored(&said), charge_of_step(context, &said, price), why_not(&said))
     };
     if let Some(credits) = booked(context, request, charge).await? {
-        return Ok(Err(NotMade::Charged(credits)));
+        return Ok(Err(AttemptEnd::UploadCharged(credits).into()));
     }
     match step {
         Stored::Kept => {}
         Stored::Refused => {
             let fault = format!("the document was refused at the place that it named: {why}");
-            return Ok(Err(NotMade::Unusable(fault)));
+            return Ok(Err(AttemptEnd::UploadUnusable(fault).into()));
         }
         Stored::NotKept => {
             return Ok(Err(not_uploaded(sent, &format!("its document could not be uploaded: {why}"))));
         }
     }
-    let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
+    let Some(permit) = next_permit(context).await else { return Ok(Err(AttemptEnd::GateClosed.into())) };
     let made = UploadRow { made_at_us, ..announced };
     recorded(context, request, &made).await?;
     Ok(Ok((made, permit)))
@@ -179,9 +180,9 @@ fn why_not(said: &Said<'_>) -> String {
 
 /// The exchange of a request that was not sent, because its upload failed. A storage host's status says nothing about
 /// the account.
-fn not_uploaded(failed: Exchange, fault: &str) -> NotMade {
+fn not_uploaded(failed: Exchange, fault: &str) -> NotReady {
     let reply = Err(TransportFault::NotWritten(fault.to_owned()));
-    NotMade::Failed(Box::new(Exchange { reply, ..failed }))
+    NotReady::Failed(Box::new(Exchange { reply, ..failed }))
 }
 
 /// The idempotency key of the first step. The description requires a key on production calls; that this step needs one

@@ -106,8 +106,8 @@ impl Engine {
         }
     }
 
-    /// Stops sending the requests of a check that the service refuses while the account is in order. The other checks
-    /// continue, and the run reports the stop at its end.
+    /// Sends no more requests of a check in this run; `stop` says why. The other checks continue, and the run reports the
+    /// stop at its end.
     pub(super) fn leave_out(&mut self, check: &str, stop: Stop) {
         self.supply.leave_out(check);
         self.check_pauses.forget(check);
@@ -162,11 +162,11 @@ impl Engine {
         let readable = attempted.reply.outcome != Outcome::Unreadable || self.now.sums.was_answered(&candidate.check);
         if !(readable && attempted.may_be_the_rows_fault()) {
             let next = tried(candidate, &attempted, self.terms.mode);
-            return self.follow(next, attempted);
+            return self.take_step(next, attempted);
         }
         let failure = failure(&attempted);
         self.record(candidate.request, Event::RowAtFault, Some(failure));
-        self.failed(&candidate, &attempted);
+        self.count_failed(&candidate, &attempted);
     }
 
     /// 402: either the account is empty, or a refusal is cached under the key while the balance is fine.

@@ -5,7 +5,7 @@ use crate::{
     client::Classified,
     error::Error,
     model::{
-        Credits, Failure, FailureCode, Stage, Stop,
+        Credits, Failure, FailureCode, Judgement, Stage, Stop,
         state::{Event, IllegalMove, Outcome},
         transitions::CACHED_REFUSALS_MAX,
     },
@@ -29,7 +29,7 @@ impl Engine {
             self.prices.not_sent();
         }
         match end {
-            AttemptEnd::Refused(refusal) => self.refused(candidate, refusal),
+            AttemptEnd::OverBudget(refusal) => self.over_budget(candidate, refusal),
             AttemptEnd::GateClosed => self.take_back(candidate),
             AttemptEnd::ClockMoved => {
                 self.take_back(candidate);
@@ -104,15 +104,15 @@ impl Engine {
         }
         let answered = self.guards.answers_of(&candidate.check);
         let next = next_step(candidate, &attempted, answered, self.terms.mode);
-        self.follow(next, attempted);
+        self.take_step(next, attempted);
     }
 
     /// Does the next step of a request.
-    pub(super) fn follow(&mut self, next: Next, attempted: Attempt) {
+    pub(super) fn take_step(&mut self, next: Next, attempted: Attempt) {
         match next {
             Next::Answered(candidate) => self.answered(&candidate, &attempted),
             Next::Submitted(candidate) => self.submitted(&candidate, &attempted),
-            Next::Failed(candidate) => self.failed(&candidate, &attempted),
+            Next::Failed(candidate) => self.count_failed(&candidate, &attempted),
             // Requests that stay pending must not fill the schedule.
             Next::Again(candidate, _) if attempted.is_pending() && self.schedule.postponed_count() >= PENDING_MAX => {
                 self.left_for_later(&candidate);
@@ -186,23 +186,21 @@ impl Engine {
         let left = Duration::from_micros(u64::try_from(left_us).unwrap_or_default());
         if left <= PUSH_BACK_MAX {
             self.postpone(candidate, left);
+        } else {
+            self.left_for_later(&candidate);
         }
     }
 
-    /// Records a request that failed permanently.
-    pub(super) fn failed(&mut self, candidate: &Candidate, attempted: &Attempt) {
-        self.fails(candidate);
-        // Repeated requests end one after the other, so that they follow each other says nothing.
-        let is_kept = attempted.reply.outcome == Outcome::CachedFailure && candidate.is_repeat;
+    /// Counts a request that failed, or that waits for a person.
+    pub(super) fn count_failed(&mut self, candidate: &Candidate, attempted: &Attempt) {
+        self.spending.leaves(candidate.request);
+        // Repeats are sent one after the other, so several failures in a row do not point to a common cause.
+        let is_known_failure = attempted.reply.outcome == Outcome::CachedFailure && candidate.is_repeat;
         let (limits, guards) = (&self.terms.guards, &mut self.guards);
-        self.stops.extend(match is_kept {
+        self.stops.extend(match is_known_failure {
             true => guards.failed_alone(limits),
             false => guards.refused(&candidate.check, &attempted.same_refusals(), &attempted.reply.words, limits),
         });
-    }
-
-    fn fails(&mut self, candidate: &Candidate) {
-        self.spending.leaves(candidate.request);
     }
 
     /// Records a request that the service accepted as a job. It shows that the service works, and is not sent again.
@@ -210,29 +208,33 @@ impl Engine {
         self.spending.key_on_trial = None;
         self.supply.doubts_first = false;
         self.guards.accepted(&candidate.check);
-        self.stop_for_other_mode(attempted);
+        self.stop_for_other_mode(attempted.other_mode.as_ref());
     }
 
-    fn stop_for_other_mode(&mut self, attempted: &Attempt) {
-        if let Some(mode) = &attempted.other_mode {
-            let sent = self.terms.mode.as_str().to_owned();
-            self.stops.push(Stop::OtherMode { sent, echoed: mode.clone() });
-        }
+    /// Stops if an answer names another mode than the one that was sent.
+    pub(super) fn stop_for_other_mode(&mut self, echoed: Option<&String>) {
+        let sent = self.terms.mode.as_str();
+        self.stops.extend(echoed.map(|echoed| Stop::OtherMode { sent: sent.to_owned(), echoed: echoed.clone() }));
     }
 
     fn answered(&mut self, candidate: &Candidate, attempted: &Attempt) {
-        self.answered += 1;
         self.supply.doubts_first = false;
-        self.stop_for_other_mode(attempted);
+        self.stop_for_other_mode(attempted.other_mode.as_ref());
         if let Some(judgement) = &attempted.judgement {
-            self.stops.extend(self.guards.answered(&candidate.check, judgement.verdict, &self.terms.guards));
+            self.count_answer(&candidate.check, judgement);
         }
+    }
+
+    /// Counts an answer to a request of a check.
+    pub(super) fn count_answer(&mut self, check: &str, judgement: &Judgement) {
+        self.answered += 1;
+        self.stops.extend(self.guards.answered(check, judgement.verdict, &self.terms.guards));
     }
 
     /// Postpones the next requests while their check is at its own limit, so that they do not block other checks.
     pub(super) fn hold_back(&mut self) {
         while let Some(wait) = self.schedule.next().and_then(|next| {
-            let waits = [self.limits.wait(&next.check, self.now.at), self.check_pauses.wait(&next.check)];
+            let waits = [self.limits.wait(&next.check, self.now.at), self.check_pauses.wait(&next.check, self.now.at)];
             waits.into_iter().flatten().max()
         }) {
             let Some(candidate) = self.schedule.take() else { return };
@@ -272,9 +274,9 @@ impl Engine {
         };
         let event = Event::AttemptsOver { mode: self.terms.mode };
         self.record(candidate.request, event, Some(failure));
-        self.fails(candidate);
-        // Repeated requests end last, one after the other, so that they follow each other says nothing if the service
-        // answers requests of the check.
+        self.spending.leaves(candidate.request);
+        // Repeats are sent last and one after the other, so several failures in a row do not point to a common cause if
+        // the service answers requests of the check.
         let answers = self.now.sums.was_answered(&candidate.check);
         let (limits, guards) = (&self.terms.guards, &mut self.guards);
         let stop = if answers {

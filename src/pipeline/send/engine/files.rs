@@ -10,8 +10,8 @@ use crate::{
     pipeline::send::{context::Candidate, file_body::FileFault, upload::GENERATIONS_MAX},
 };
 
-/// The most replies to the upload of one document in one run that cannot be followed.
-const ODD_UPLOADS_MAX: u32 = 3;
+/// How often one document is uploaded in one run if the replies cannot be followed.
+const UPLOAD_TRIES_MAX: u32 = 3;
 
 impl Engine {
     /// Fails a request before it is armed, because one of its files was replaced. A request in doubt cannot be
@@ -55,7 +55,7 @@ impl Engine {
             return;
         }
         let mut candidate = Candidate { odd_uploads: candidate.odd_uploads + 1, ..candidate };
-        if candidate.odd_uploads < ODD_UPLOADS_MAX {
+        if candidate.odd_uploads < UPLOAD_TRIES_MAX {
             let delay = candidate.delays.next_delay();
             self.postpone(candidate, delay);
         } else if self.guards.is_uploading(&candidate.check) {

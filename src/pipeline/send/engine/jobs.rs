@@ -16,7 +16,7 @@ use std::time::Duration;
 impl Engine {
     /// Acts on the reply about a job.
     pub(super) fn polled(&mut self, job: &DueJob, polled: &Polled) {
-        self.polls.polled += 1;
+        self.polls.sent += 1;
         self.job_charge(job, polled);
         match polled.sign {
             // A result may be kept although the reply is unclear.
@@ -24,7 +24,7 @@ impl Engine {
             JobSign::Unheard => self.on_no_state(job, polled),
             JobSign::Refused => self.route_refused(job, polled),
             // The route is right, so the job itself is gone, which is counted in the ledger.
-            JobSign::NotFound if self.now.sums.jobs_known.contains(&job.check) => self.polls.anything = true,
+            JobSign::NotFound if self.now.sums.jobs_known.contains(&job.check) => self.polls.heard_service = true,
             JobSign::NotFound => self.route_refused(job, polled),
             JobSign::Unclear => self.unclear(job, polled),
             JobSign::Open | JobSign::Ended(_) => self.on_state(job, polled),
@@ -33,14 +33,9 @@ impl Engine {
 
     /// Acts on the charge that a reply about a job states, whatever else it says.
     fn job_charge(&mut self, job: &DueJob, polled: &Polled) {
-        if let Some(stated) = polled.followed.above_price() {
-            let (table, request) = (polled.followed.price, Some(job.request));
-            self.stops.push(Stop::Price { check: job.check.clone(), stated, table, request });
-        }
-        if let (Amount::Unreadable(found), true) = (&polled.reply.charge, self.prices.is_watched()) {
-            let found = found.clone();
-            self.stops.push(Stop::AmountUnreadable { check: job.check.clone(), found });
-        }
+        let unreadable = if let Amount::Unreadable(found) = &polled.reply.charge { Some(found) } else { None };
+        let followed = &polled.followed;
+        self.stop_for_charge((&job.check, job.request), followed.above_price(), followed.price, unreadable);
         if polled.judgement.is_some() || polled.is_charge_stated() {
             self.prices.job_answered(polled.is_charge_stated());
         }
@@ -48,20 +43,16 @@ impl Engine {
 
     /// The service told the state of a job.
     fn on_state(&mut self, job: &DueJob, polled: &Polled) {
-        self.polls.told();
+        self.polls.on_state();
         self.guards.accepted(&job.check);
         let Some(judgement) = &polled.judgement else { return };
-        self.answered += 1;
-        if let Some(echoed) = polled.other_mode.clone() {
-            let sent = self.terms.mode.as_str().to_owned();
-            self.stops.push(Stop::OtherMode { sent, echoed });
-        }
-        self.stops.extend(self.guards.answered(&job.check, judgement.verdict, &self.terms.guards));
+        self.stop_for_other_mode(polled.other_mode.as_ref());
+        self.count_answer(&job.check, judgement);
     }
 
     /// A complete 2xx that says nothing reliable.
     fn unclear(&mut self, job: &DueJob, polled: &Polled) {
-        self.polls.anything = true;
+        self.polls.heard_service = true;
         if polled.reply.outcome == Outcome::Unreadable {
             let (request, status, said) = (job.request, polled.reply.http_status, polled.reply.words.as_str());
             // A poll is free.
@@ -81,7 +72,7 @@ impl Engine {
         }
         match polled.reply.kind {
             // The gate is closed, and the job is polled again.
-            ReplyKind::TooMany => self.polls.anything = true,
+            ReplyKind::TooMany => self.polls.heard_service = true,
             _ => {
                 self.polls.fault = Some(polled.reply.message.clone());
                 self.stops.extend(self.guards.unanswered(job.request, self.terms.in_flight));
@@ -93,24 +84,24 @@ impl Engine {
     /// cannot be read either.
     fn route_refused(&mut self, job: &DueJob, polled: &Polled) {
         let status = polled.reply.http_status.unwrap_or_default();
-        self.polls.anything = true;
-        let mut is_read = false;
+        self.polls.heard_service = true;
+        let mut must_read_account = false;
         if polled.reply.kind.is_unauthorised() {
             let read_at = self.polls.account_read_at;
             if read_at.is_none_or(|at| self.now.at.since(at) >= ACCOUNT_READ_LATELY) {
                 self.polls.account_read_at = Some(self.now.at);
-                is_read = true;
+                must_read_account = true;
             }
         }
         // Where the state of a job of the check was told, its route is right, and these jobs are the cause.
         let is_known = self.now.sums.jobs_known.contains(&job.check);
-        let is_refused = self.polls.refused(job.request, status) && !is_known;
+        let is_refused = self.polls.route_refused(job.request, status) && !is_known;
         let check = job.check.clone();
         let stop = is_refused.then_some(match polled.reply.kind.is_unauthorised() {
             true => Stop::CheckRefused { check, status },
             false => Stop::JobRoute { check, status, count: SAME_REFUSALS_MAX },
         });
-        if is_read {
+        if must_read_account {
             // If the account cannot be read either, that is the reason.
             self.read_balance(Duration::ZERO, Why::JobRefused(stop.map(Box::new)));
         } else if self.stops.is_empty() {

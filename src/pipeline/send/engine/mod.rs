@@ -1,7 +1,8 @@
 //! Decides what a run does: which request is sent next, what a reply means for it and for the run, when the balance is
 //! read, and when the run stops. It does no I/O, waits for nothing and asks no clock: each decision follows from its state,
-//! from what happened, and from the time and the sums that come with it. The [driver](super::driver) executes the commands
-//! and tells what happened.
+//! from what happened, and from the time and the sums that come with it. Pauses of checks are the exception: attempts
+//! begin them at once, so that nothing is sent before the engine hears of it. The [driver](super::driver) executes the
+//! commands and tells what happened.
 
 mod account_check;
 mod apply;
@@ -128,12 +129,12 @@ pub struct Engine {
     /// Requests that were refused twice, of checks that were not answered yet. They wait until nothing else is left to
     /// send.
     aside: Vec<(Candidate, Stop)>,
-    /// For each check that the service refuses, why no more of its requests are sent.
+    /// For each check of which no more requests are sent, why.
     left_out: Vec<Stop>,
     stops: Vec<Stop>,
     answered: u64,
     withheld: u64,
-    /// The number of requests that this run gave up on after refusals without a charge.
+    /// The number of requests without an answer that this run gave up on, and that are proven uncharged.
     left_unsent: u64,
     /// Why some requests in doubt are not sent again, while others are.
     withholds: Vec<Stop>,
@@ -197,12 +198,7 @@ impl Engine {
             Input::OtherSide { simulated } => self.stops.push(Stop::OtherSide { simulated }),
             Input::Balance { why, read, alone } => self.balance(why, read, alone),
             Input::Signal(signal) => self.signalled(signal),
-            Input::TimeIsUp => {
-                self.time_is_over = self.is_sent();
-                if !self.time_is_over {
-                    self.stops.push(Stop::TimeIsUp);
-                }
-            }
+            Input::TimeIsUp => self.time_is_up(),
             Input::BeforeRetries if self.prices.is_watched() => self.read_balance(Duration::ZERO, Why::Account),
             Input::BeforeRetries => {}
             Input::End => {
@@ -214,6 +210,14 @@ impl Engine {
         }
         self.keep_stop();
         Ok(std::mem::take(&mut self.commands))
+    }
+
+    /// Stops sending. If nothing but jobs is left, the run ends without a stop.
+    fn time_is_up(&mut self) {
+        self.time_is_over = self.is_sent();
+        if !self.time_is_over {
+            self.stops.push(Stop::TimeIsUp);
+        }
     }
 
     /// Wakes what is due, and checks the guards that need no reply.
@@ -282,6 +286,11 @@ impl Engine {
     /// The reasons to stop. Empty while the run continues.
     pub fn stops(&self) -> &[Stop] {
         &self.stops
+    }
+
+    /// Whether more may be sent or asked.
+    pub fn is_open(&self) -> bool {
+        self.stops.is_empty() && !self.time_is_over
     }
 
     /// The number of answers in this run.
@@ -373,7 +382,7 @@ impl Engine {
             answered: self.answered,
             withheld: self.withheld,
             withheld_jobs: 0,
-            jobs_asked: self.polls.polled,
+            polls: self.polls.sent,
             lasting_conflicts: self.lasting_conflicts,
             unexplained: self.prices.unexplained(),
         }

@@ -79,22 +79,22 @@ impl Engine {
         match read {
             Continue(_) => {}
             Break(Stop::BalanceUnreadable) if !self.prices.is_watched() => {}
+            Break(Stop::TimeIsUp) => self.time_is_up(),
             Break(stop) => self.stops.push(stop),
         }
-        if let Why::JobRefused(Some(stop)) = why {
-            if self.stops.is_empty() {
-                self.stops.push(*stop);
-            }
-        } else if let Why::Lone = why {
-            match self.now.sums.account.reading.filter(|_| balance.is_some()) {
-                Some(reading) => {
-                    let has_jobs = self.now.sums.in_state(State::Submitted) > 0;
-                    let finding = self.prices.read_after(reading, has_jobs);
-                    self.found(finding);
-                }
-                None => self.prices.not_sent(),
-            }
+        match why {
+            Why::JobRefused(Some(stop)) if self.stops.is_empty() => self.stops.push(*stop),
+            Why::Lone => self.read_after_lone(balance.is_some()),
+            Why::Account | Why::JobRefused(_) | Why::Refused(_) => {}
         }
+    }
+
+    /// Decides what a lone request cost by the balance after it.
+    fn read_after_lone(&mut self, is_read: bool) {
+        let Some(reading) = self.now.sums.account.reading.filter(|_| is_read) else { return self.prices.not_sent() };
+        let has_jobs = self.now.sums.in_state(State::Submitted) > 0;
+        let finding = self.prices.read_after(reading, has_jobs);
+        self.found(finding);
     }
 
     /// Records a stop that would cost credits if the next run repeated it. Done at once, because the process may be
@@ -128,7 +128,7 @@ impl Engine {
     }
 
     /// Handles a request that the budget refused before it was sent.
-    pub(super) fn refused(&mut self, candidate: Candidate, refusal: BudgetRefusal) {
+    pub(super) fn over_budget(&mut self, candidate: Candidate, refusal: BudgetRefusal) {
         self.spending.refused(refusal, candidate.request);
         self.take_back(candidate);
     }
@@ -142,15 +142,25 @@ impl Engine {
         }
         let finding = self.prices.observe(candidate, attempted, self.now.at);
         self.prices.fell(attempted.settled.unexplained_fall, self.now.at);
-        let check = || candidate.check.clone();
-        if let Some(stated) = attempted.settled.above_price() {
-            let (table, request) = (attempted.settled.price, Some(candidate.request));
-            self.stops.push(Stop::Price { check: check(), stated, table, request });
-        }
-        if let Some(found) = attempted.reply.unreadable_amount.as_ref().filter(|_| self.prices.is_watched()) {
-            self.stops.push(Stop::AmountUnreadable { check: check(), found: found.clone() });
-        }
+        let (settled, unreadable) = (&attempted.settled, attempted.reply.unreadable_amount.as_ref());
+        self.stop_for_charge((&candidate.check, candidate.request), settled.above_price(), settled.price, unreadable);
         self.found(finding);
+    }
+
+    /// Stops for a charge above the price, and for an amount that cannot be read.
+    pub(super) fn stop_for_charge(
+        &mut self,
+        (check, request): (&str, RequestId),
+        above: Option<Credits>,
+        table: Credits,
+        unreadable: Option<&String>,
+    ) {
+        if let Some(stated) = above {
+            self.stops.push(Stop::Price { check: check.to_owned(), stated, table, request: Some(request) });
+        }
+        if let Some(found) = unreadable.filter(|_| self.prices.is_watched()) {
+            self.stops.push(Stop::AmountUnreadable { check: check.to_owned(), found: found.clone() });
+        }
     }
 
     /// Acts on what a lone request showed.

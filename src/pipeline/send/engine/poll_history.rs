@@ -12,11 +12,11 @@ pub const ACCOUNT_READ_LATELY: Duration = Duration::from_secs(60);
 /// What a run has heard about its jobs.
 #[derive(Debug, Default)]
 pub struct PollHistory {
-    /// The service said something about a job.
-    pub anything: bool,
-    /// How often it answered a poll.
-    pub polled: u64,
-    /// Why it last said nothing about one.
+    /// The service replied to a poll in any way.
+    pub heard_service: bool,
+    /// How many polls were sent.
+    pub sent: u64,
+    /// Why the last one got no reply.
     pub fault: Option<String>,
     /// Jobs in a row whose route was refused with the same status.
     refused: (u16, BTreeSet<RequestId>),
@@ -27,7 +27,7 @@ pub struct PollHistory {
 impl PollHistory {
     /// Counts a refusal of the route. Returns true once [`SAME_REFUSALS_MAX`] different jobs in a row were refused with the same
     /// status: the cause is then the route or the account.
-    pub fn refused(&mut self, request: RequestId, status: u16) -> bool {
+    pub fn route_refused(&mut self, request: RequestId, status: u16) -> bool {
         if self.refused.0 != status {
             self.refused = (status, BTreeSet::new());
         }
@@ -35,15 +35,15 @@ impl PollHistory {
         self.refused.1.len() >= SAME_REFUSALS_MAX
     }
 
-    /// The stop if no reply said anything about a job.
+    /// The stop if no poll got a reply.
     pub fn nothing(&self) -> Option<Stop> {
-        let message = self.fault.clone().filter(|_| !self.anything)?;
+        let message = self.fault.clone().filter(|_| !self.heard_service)?;
         Some(Stop::Unavailable { message })
     }
 
     /// Records that a reply told the state of a job.
-    pub fn told(&mut self) {
-        self.anything = true;
+    pub fn on_state(&mut self) {
+        self.heard_service = true;
         self.refused.1.clear();
     }
 }

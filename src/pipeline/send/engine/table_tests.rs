@@ -64,7 +64,7 @@ fn unsent() -> Vec<(&'static str, AttemptEnd)> {
     };
     let refusal = BudgetRefusal::Limit { limit: Credits(9), charged: Credits(5), held: Credits(5), price: Credits(5) };
     vec![
-        ("the budget is tight", AttemptEnd::Refused(refusal)),
+        ("the budget is tight", AttemptEnd::OverBudget(refusal)),
         ("the key is too old", AttemptEnd::Quarantined),
         ("the declaration changed", AttemptEnd::OtherBody("it has no `bundle`".to_owned())),
         ("another API key", AttemptEnd::Withheld(IllegalMove::OtherApiKey)),

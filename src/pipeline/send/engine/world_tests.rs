@@ -211,7 +211,7 @@ impl World {
         let step = self.step(id, arm).map_err(AttemptEnd::Withheld)?;
         let standing = &self.requests[&id].standing;
         let more = Hold::Take.apply(standing.held, standing.price).added;
-        self.sums.account.admit(more, &self.allowance).map_err(AttemptEnd::Refused)?;
+        self.sums.account.admit(more, &self.allowance).map_err(AttemptEnd::OverBudget)?;
         self.moves(id, &step);
         self.requests.get_mut(&id).expect("a request").attempts += 1;
         Ok(())

@@ -1,7 +1,8 @@
 //! Follows jobs: polls them while requests are sent, and afterwards for as long as the command wants. While requests wait to
-//! be sent, at most a quarter of the rate goes to polls.
+//! be sent, at most a quarter of the rate goes to polls ([`turns`]). When a job is due: [`crate::model::job_life`].
 
 pub mod deliveries;
+mod job_reading;
 pub mod poll;
 pub mod turns;
 
@@ -28,6 +29,8 @@ const LOOK_MIN: Duration = Duration::from_secs(1);
 const LOOK_MAX: Duration = Duration::from_secs(60);
 /// A command that polls every job does not poll those again that were polled so lately.
 const LATELY_US: i64 = 60 * 1_000_000;
+/// How long jobs of the built-in simulator are polled after the last request.
+const SIMULATOR_WAIT_US: i64 = 60 * 1_000_000;
 
 const SECOND_US: i64 = 1_000_000;
 
@@ -99,7 +102,9 @@ impl Following {
             (self.sent_us, self.look_at) = (Some(now_us), Instant::now());
         }
         // A job that the simulator has lost never ends.
-        if self.until == FollowUntil::SimulatorEnds && self.sent_us.is_some_and(|at_us| now_us - at_us > LATELY_US) {
+        if self.until == FollowUntil::SimulatorEnds
+            && self.sent_us.is_some_and(|at_us| now_us - at_us > SIMULATOR_WAIT_US)
+        {
             self.due.clear();
             self.is_exhausted = true;
             return Ok(());
