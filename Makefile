@@ -24,10 +24,10 @@ demo: toolchain ## Check a sample list against the built-in simulator; writes to
 EXAMPLES := monthly_aml_book vehicle_fleet check_of_your_own onboarding supplier_banking
 test: toolchain ## Run all tests that need no real time, and the examples (with cargo-nextest if it is installed)
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-		$(CARGO) nextest run $(HARNESS) --no-fail-fast; \
+		$(CARGO) nextest run --workspace $(HARNESS) --no-fail-fast; \
 	else \
 		echo "cargo-nextest is not installed: cargo test has no time limit for a test, and does not run the tests of the gate itself"; \
-		$(CARGO) test $(HARNESS) --lib --bins --tests --no-fail-fast; \
+		$(CARGO) test --workspace $(HARNESS) --lib --bins --tests --no-fail-fast; \
 	fi
 	@for example in $(EXAMPLES); do \
 		echo "example $$example"; \
@@ -43,14 +43,14 @@ gauntlet: toolchain ## Run what needs real time, kills, new seeds or a long run 
 check: deny format clippy doc ## Check formatting, lints, documentation and licences
 
 format:
-	$(CARGO) fmt --check
+	$(CARGO) fmt --all --check
 
 clippy:
-	$(CARGO) clippy --all-targets $(HARNESS) -- -D warnings
+	$(CARGO) clippy --workspace --all-targets $(HARNESS) -- -D warnings
 
 doc:
-	$(CARGO) test --doc $(HARNESS)
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
+	$(CARGO) test --workspace --doc $(HARNESS)
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
 # Advisories change over time and need a network: .github/workflows/advisories.yml checks them.
 deny:
@@ -88,7 +88,7 @@ hostile: ## Run the real binary against misbehaving servers (several minutes)
 	fi
 
 timed: ## Run the tests that need real time or a quiet machine (needs cargo-nextest)
-	$(CARGO) nextest run $(HARNESS) --profile gauntlet --run-ignored only --no-fail-fast -E 'test(/(^|::)timed::/) | test(/(^|::)memory::/)'
+	$(CARGO) nextest run --workspace $(HARNESS) --profile gauntlet --run-ignored only --no-fail-fast -E 'test(/(^|::)timed::/) | test(/(^|::)memory::/)'
 
 properties: ## Test keys and bodies with a million random cases each (PROPTEST_CASES=N), slower properties with fewer
 	PROPTEST_CASES=$(PROPTEST_CASES) PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(IGNORED) --exact properties::a_long_run_finds_no_violation

@@ -34,8 +34,11 @@
 //! | 0 | [`model`]: pure data and pure functions: rows, keys, the state machine, budget, verdicts, failures |
 //! | 1 | [`template`]: MiniJinja with strict nulls · [`catalogue`]: one TOML declaration per check · [`files`]: regular files with limits |
 //! | 2 | [`source`] reads · [`mapping`] maps · [`ledger`] ingests, arms, settles · [`throttle`] admits · [`client`] sends · [`webhook`] receives · [`sink`] writes |
-//! | 3 | [`pipeline`]: the only layer that connects the modules of layer 2 · [`simulator`]: a simulated service on loopback that shares no code with the client |
+//! | 3 | [`pipeline`]: the only layer that connects the modules of layer 2 |
 //! | 4 | the command line, in the binary; the library never writes to the terminal |
+//!
+//! [`simulator`] is a simulated service on loopback. It is a crate of its own, and shares only the TOML text of the catalogue with
+//! these modules.
 //!
 //! # Where a rule is
 //!
@@ -87,7 +90,6 @@ pub mod ledger;
 pub mod mapping;
 pub mod model;
 pub mod pipeline;
-pub mod simulator;
 pub mod sink;
 pub mod source;
 pub mod template;
@@ -95,3 +97,4 @@ pub mod throttle;
 pub mod webhook;
 
 pub use error::Error;
+pub use rescreen_simulator as simulator;

@@ -4,7 +4,7 @@
 
 use rescreen::{
     pipeline::{Campaign, read_file},
-    simulator::{Settings, Simulator, serve},
+    simulator::{Checks, Settings, Simulator, serve},
 };
 use std::{error::Error, path::Path, time::Duration};
 use tokio::net::TcpListener;
@@ -23,9 +23,9 @@ pub async fn rehearse(campaign_file: &str, out: &Path) -> Result<(Simulator, Cam
 
     // The service offers the campaign's checks, including custom ones, at the prices of the campaign's table.
     let prices = campaign.prices.iter().map(|(check, credits)| (check.clone(), credits.0)).collect();
-    let catalogue = campaign.catalogue.clone();
+    let checks = Checks::built_in().with(campaign.catalogue.own_declarations()?)?;
     let job_time = Some(Duration::from_secs(2));
-    let settings = Settings { per_minute, per_minute_max, prices, catalogue, job_time, ..Settings::default() };
+    let settings = Settings { per_minute, per_minute_max, prices, checks, job_time, ..Settings::default() };
     let service = Simulator::new(settings);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     campaign.service.settings.url = Some(format!("http://{}", listener.local_addr()?));

@@ -1,6 +1,7 @@
 //! Limits of a field's value in a declaration: how many digits, and which texts. A list of texts is in the declaration,
 //! or is a built-in one with a name.
 
+use super::built_in::LISTS;
 use crate::model::nearest::hint;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -83,9 +84,6 @@ impl<'de> Visitor<'de> for DigitsVisitor {
         Ok(Digits { min, max })
     }
 }
-
-/// The built-in lists of texts, by name, one text on each line.
-const LISTS: [(&str, &str); 1] = [("issuing-codes", include_str!("issuing-codes.txt"))];
 
 /// The texts that a field accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]

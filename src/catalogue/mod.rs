@@ -5,6 +5,7 @@ mod accept;
 mod answer;
 mod answer_digest;
 mod body_shape;
+mod built_in;
 mod cached_failure;
 pub mod column_names;
 mod declaration;
@@ -33,41 +34,12 @@ pub use overrides::DeclaredCheck;
 use crate::model::{
     Verdict, attachment::UPLOAD_REFERENCE, field::FieldKind, file_name::check_file_name, nearest::hint,
 };
+use built_in::CHECKS;
 use serde_json::Map;
 use std::{
     collections::BTreeMap,
     sync::{Arc, LazyLock},
 };
-
-/// The built-in declarations, as text.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("adverse-media", include_str!("adverse-media.toml")),
-    ("africa-verification", include_str!("africa-verification.toml")),
-    ("aml-ongoing-enrol", include_str!("aml-ongoing-enrol.toml")),
-    ("aml-ongoing-rescreen", include_str!("aml-ongoing-rescreen.toml")),
-    ("aml-ongoing-withdraw", include_str!("aml-ongoing-withdraw.toml")),
-    ("aml-screening", include_str!("aml-screening.toml")),
-    ("bank-account", include_str!("bank-account.toml")),
-    ("business-bank-account", include_str!("business-bank-account.toml")),
-    ("cipc-company", include_str!("cipc-company.toml")),
-    ("cipc-director", include_str!("cipc-director.toml")),
-    ("consumer-trace", include_str!("consumer-trace.toml")),
-    ("consumer-trace-lite", include_str!("consumer-trace-lite.toml")),
-    ("drivers-licence", include_str!("drivers-licence.toml")),
-    ("foreign-bank-account", include_str!("foreign-bank-account.toml")),
-    ("kyc-bundle", include_str!("kyc-bundle.toml")),
-    ("licence-disc", include_str!("licence-disc.toml")),
-    ("facematch", include_str!("facematch.toml")),
-    ("facematch-standard", include_str!("facematch-standard.toml")),
-    ("facematch-verified", include_str!("facematch-verified.toml")),
-    ("id-document", include_str!("id-document.toml")),
-    ("number-plate", include_str!("number-plate.toml")),
-    ("proof-of-address", include_str!("proof-of-address.toml")),
-    ("property-search", include_str!("property-search.toml")),
-    ("said-verification", include_str!("said-verification.toml")),
-    ("vehicle-check", include_str!("vehicle-check.toml")),
-    ("vin-decode", include_str!("vin-decode.toml")),
-];
 
 /// Fields that the transport sets. No declaration may use them.
 const RESERVED_FIELDS: [&str; 3] = ["mode", "webhookUrl", "webhookSecret"];
@@ -99,14 +71,14 @@ impl Catalogue {
                 let declaration: Declaration = toml::from_str(text).expect("a test loads every built-in declaration");
                 (name.to_owned(), declaration)
             };
-            Arc::new(BUILT_IN.iter().copied().map(load).collect())
+            Arc::new(CHECKS.iter().copied().map(load).collect())
         });
         Catalogue { declarations: Arc::clone(&LOADED) }
     }
 
     /// A built-in declaration as text, to paste into a campaign file.
     pub fn built_in_toml(name: &str) -> Option<String> {
-        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| paste::for_a_campaign_file(text))
+        CHECKS.iter().find(|(known, _)| *known == name).map(|(_, text)| paste::for_a_campaign_file(text))
     }
 
     /// Adds a check, or replaces the one with the same name.

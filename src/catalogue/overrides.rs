@@ -1,7 +1,7 @@
 //! Which checks the user declared, and what their declarations change. Plan, status and manifest name them, so that a
 //! reader of the results knows which rules are not those of the program.
 
-use super::{Catalogue, Declaration};
+use super::{Catalogue, CatalogueError, Declaration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -28,6 +28,23 @@ impl DeclaredCheck {
         }
         let differs = differing(known, declaration);
         (!differs.is_empty()).then(|| DeclaredCheck { check: declaration.name.clone(), differs: Some(differs) })
+    }
+}
+
+impl Catalogue {
+    /// The declarations that are not the built-in ones, as TOML.
+    ///
+    /// # Errors
+    /// A declaration cannot be written as TOML.
+    pub fn own_declarations(&self) -> Result<Vec<String>, CatalogueError> {
+        let built_in = Catalogue::built_in().declarations;
+        let own = self.declarations.iter().filter(|(name, own)| built_in.get(*name) != Some(*own));
+        let write = |(name, own): (&String, &Declaration)| {
+            let invalid =
+                |error: toml::ser::Error| CatalogueError::Declaration { name: name.clone(), fault: error.to_string() };
+            toml::to_string(own).map_err(invalid)
+        };
+        own.map(write).collect()
     }
 }
 
@@ -67,5 +84,16 @@ mod tests {
         assert_eq!(declared.to_string(), "aml-screening (differs in routes, verdict)");
         declaration.name = "own-check".to_owned();
         assert_eq!(DeclaredCheck::of(&declaration).unwrap().to_string(), "own-check (not in the catalogue)");
+    }
+
+    #[test]
+    fn only_what_differs_from_the_catalogue_is_written_and_is_read_back_the_same() {
+        let catalogue = Catalogue::built_in();
+        for built_in in catalogue.iter() {
+            assert_eq!(catalogue.clone().with(built_in.clone()).unwrap().own_declarations().unwrap(), [""; 0]);
+            let own = Declaration { name: format!("own-{}", built_in.name), ..built_in.clone() };
+            let written = catalogue.clone().with(own.clone()).unwrap().own_declarations().unwrap();
+            assert_eq!(written.iter().map(|text| toml::from_str(text).unwrap()).collect::<Vec<Declaration>>(), [own]);
+        }
     }
 }

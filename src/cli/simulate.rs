@@ -9,7 +9,7 @@ use rescreen::{
     model::{ExitCode, duration::parse_duration, key::IdempotencyKey, nearest::hint},
     pipeline::{Campaign, Service},
     simulator::{
-        AuthAccepted, ChargeStated, Dialect, Envelope, ExpectedValues, Faults, JobFaults, Quirks, ServedRoutes,
+        AuthAccepted, ChargeStated, Checks, Dialect, Envelope, ExpectedValues, Faults, JobFaults, Quirks, ServedRoutes,
         Settings, Simulator, serve,
     },
 };
@@ -211,13 +211,13 @@ impl BuiltIn {
     pub async fn start(campaign: &mut Campaign) -> Result<BuiltIn, Error> {
         let prices = campaign.prices.iter().map(|(name, price)| (name.clone(), price.0)).collect();
         let expected = campaign.uses.iter().any(|one| !one.expect.is_empty()).then(|| expected(&campaign.ledger));
-        let settings = Settings { prices, expected, ..of(&campaign.service, &campaign.catalogue) };
+        let settings = Settings { prices, expected, ..of(&campaign.service, &campaign.catalogue)? };
         BuiltIn::serving(settings, &mut campaign.service).await
     }
 
     /// Starts it with the limits of a service, and sets the service's URL to it.
     pub async fn beside(service: &mut Service, catalogue: &Catalogue) -> Result<BuiltIn, Error> {
-        BuiltIn::serving(of(service, catalogue), service).await
+        BuiltIn::serving(of(service, catalogue)?, service).await
     }
 
     async fn serving(settings: Settings, service: &mut Service) -> Result<BuiltIn, Error> {
@@ -235,18 +235,19 @@ impl BuiltIn {
 }
 
 /// A simulator with these limits and checks.
-fn of(service: &Service, catalogue: &Catalogue) -> Settings {
+fn of(service: &Service, catalogue: &Catalogue) -> Result<Settings, Error> {
     let usual = Settings::default();
-    Settings {
+    let unreadable = |fault| Error::Internal(format!("the simulator cannot read a declaration: {fault}"));
+    Ok(Settings {
         per_minute: service.pace().per_minute,
         per_minute_max: service.pace().per_minute_max,
-        catalogue: catalogue.clone(),
+        checks: Checks::built_in().with(catalogue.own_declarations()?).map_err(unreadable)?,
         // It ends with this process, so its jobs end at once.
         job_time: Some(Duration::ZERO),
         // A rehearsal at full speed repeats a request earlier than the cooldown allows.
         cooldown: if service.unlimited { Duration::ZERO } else { usual.cooldown },
         ..usual
-    }
+    })
 }
 
 /// What the rows of a campaign expect of their answers, read from its ledger. The ledger is opened at the first request:

@@ -10,12 +10,6 @@ impl Rng {
         Rng(seed)
     }
 
-    /// The generator of one subject: equal content under an equal seed gives equal numbers.
-    pub fn of(seed: u64, content: [u8; 16]) -> Rng {
-        let number = u128::from_be_bytes(content);
-        Rng(seed ^ (number >> 64) as u64 ^ (number as u64).rotate_left(17))
-    }
-
     /// The next number.
     pub fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

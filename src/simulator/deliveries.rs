@@ -5,11 +5,10 @@
 
 use super::{
     Simulator,
-    digest::digest,
+    digest::{digest, hex},
     job_state::Snapshot,
     jobs::{JobState, event_type},
 };
-use crate::model::key::hex;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -1,12 +1,16 @@
 //! What the simulator stores of keys, bodies and subjects: sixteen bytes of a SHA-256, so that a million requests need
 //! little memory and no personal data stays in memory after its request.
 
-use crate::model::request::canonical_json;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 /// Half a SHA-256. In practice, different contents never have the same one.
 pub(super) type Digest = [u8; 16];
+
+/// Lower-case hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// The digest of several parts. The boundaries between the parts matter.
 pub(super) fn digest(parts: &[&[u8]]) -> Digest {
@@ -22,5 +26,6 @@ pub(super) fn digest(parts: &[&[u8]]) -> Digest {
 
 /// The digest of fields by content: the order and formatting of the JSON do not matter.
 pub(super) fn digest_of_fields(fields: &Map<String, Value>) -> Digest {
-    digest(&[&canonical_json(fields)])
+    let form = serde_json_canonicalizer::to_vec(fields);
+    digest(&[&form.expect("text, numbers, booleans, lists and objects always have a form")])
 }

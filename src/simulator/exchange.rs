@@ -5,7 +5,8 @@ use super::{
     Simulator,
     answer::{compose, request_id},
     answer_style::Dialect,
-    digest::{Digest, digest},
+    check::{Check, Mode},
+    digest::{Digest, digest, hex},
     fault::FaultKind,
     keys::Receipt,
     openapi,
@@ -19,10 +20,6 @@ use super::{
     spoil,
     state::{Accepted, Admission, Ticket},
     uploads::PLACES,
-};
-use crate::{
-    catalogue::Declaration,
-    model::{Mode, key::hex},
 };
 use axum::{
     body::Body,
@@ -268,9 +265,9 @@ impl Simulator {
         Reply::json(200, &answer)
     }
 
-    pub(super) fn price(&self, check: &Declaration) -> u64 {
+    pub(super) fn price(&self, check: &Check) -> u64 {
         let set = self.state().price(&check.name);
-        set.or(check.price.map(|credits| credits.0)).unwrap_or(1)
+        set.or(check.price).unwrap_or(1)
     }
 
     /// Processes and charges the request. A service does not notice that its client has disconnected: the slow part

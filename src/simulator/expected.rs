@@ -4,10 +4,11 @@
 //!
 //! The expected values come from the ledger of the rehearsal, never from a request: they are not sent to a service.
 
-use super::{digest::Digest, order::Order};
-use crate::{
-    catalogue::{ColumnKind, Declaration},
-    model::rng::Rng,
+use super::{
+    check::{Check, ColumnKind},
+    digest::Digest,
+    order::Order,
+    rng::Rng,
 };
 use serde_json::{Map, Value};
 use std::{fmt, sync::Arc};
@@ -41,14 +42,14 @@ impl ExpectedValues {
 
 /// Puts what a row expects into the content of its answer, for most rows. The content of the request decides which.
 /// Only values that the content has are replaced, and none that decides the verdict.
-pub(super) fn put(check: &Declaration, content: &mut Value, expected: &Map<String, Value>, seed: u64, subject: Digest) {
+pub(super) fn put(check: &Check, content: &mut Value, expected: &Map<String, Value>, seed: u64, subject: Digest) {
     // A separate generator, so that expectations do not change what else the seed decides.
     let mut rng = Rng::of(seed.rotate_left(29) ^ 0xe9ec, subject);
     if rng.below(100) >= AGREEING_OF_HUNDRED {
         return;
     }
-    for (column, expect) in check.expectations() {
-        let Some(value) = expected.get(&expect.name) else { continue };
+    for (column, name) in check.expectations() {
+        let Some(value) = expected.get(name) else { continue };
         let Some(pointer) = column.pointers.iter().find(|pointer| content.pointer(pointer).is_some()) else { continue };
         let Some(found) = content.pointer_mut(pointer) else { continue };
         let is_stated = !found.is_null() && found.as_str() != Some("");
@@ -59,7 +60,7 @@ pub(super) fn put(check: &Declaration, content: &mut Value, expected: &Map<Strin
 }
 
 /// Whether a rule of the check compares this place with this value.
-fn is_judged(check: &Declaration, pointer: &str, found: &Value) -> bool {
+fn is_judged(check: &Check, pointer: &str, found: &Value) -> bool {
     let name = pointer.rsplit('/').next().unwrap_or_default();
     let Some(text) = found.as_str().map(str::to_lowercase) else { return false };
     let compares = |when: &str| when.contains(name) && when.to_lowercase().contains(&format!("\"{text}\""));
@@ -69,7 +70,7 @@ fn is_judged(check: &Declaration, pointer: &str, found: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::Catalogue;
+    use crate::checks::Checks;
     use serde_json::json;
 
     fn expected(values: Value) -> Map<String, Value> {
@@ -77,8 +78,8 @@ mod tests {
     }
 
     fn put_into(check: &str, content: &Value, values: Value, row: u128) -> Value {
-        let (catalogue, mut content) = (Catalogue::built_in(), content.clone());
-        put(catalogue.get(check).unwrap(), &mut content, &expected(values), 1, (row << 40).to_be_bytes());
+        let (checks, mut content) = (Checks::built_in(), content.clone());
+        put(checks.get(check).unwrap(), &mut content, &expected(values), 1, (row << 40).to_be_bytes());
         content
     }
 

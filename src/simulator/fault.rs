@@ -4,11 +4,12 @@
 
 use super::{
     digest::Digest,
+    fault_text::{duration, hint},
     retry_after::{ODD, RetryAfter},
+    rng::Rng,
     row::{self, RowTreatment},
     statement::ODD_CHARGES,
 };
-use crate::model::{duration::parse_duration, nearest::hint, rng::Rng};
 use std::{str::FromStr, time::Duration};
 
 /// One kind of fault. With those above the line, the service does not act; with those below, it acts and charges first.
@@ -232,7 +233,7 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
         || parameter.unwrap_or("1").parse::<u64>().map_err(|_| wrong("a whole number of seconds such as `30`"));
     Ok(match name {
         "latency" => {
-            FaultKind::Latency(parse_duration(parameter.unwrap_or("1s")).map_err(|_| wrong("a duration such as `2s`"))?)
+            FaultKind::Latency(duration(parameter.unwrap_or("1s")).ok_or_else(|| wrong("a duration such as `2s`"))?)
         }
         "rate429" => FaultKind::Rate429(RetryAfter::Seconds(seconds()?)),
         "rate429_bare" => FaultKind::Rate429(RetryAfter::Absent),

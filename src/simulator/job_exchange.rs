@@ -3,18 +3,16 @@
 use super::{
     Simulator,
     answer_style::AnswerStyle,
+    check::{Flow, Mode},
     digest::Digest,
     job_time::job_time,
     jobs::{event_type, report_type},
     order::Order,
     reply::{Refusal, Reply},
+    rng::Rng,
     settings::Settings,
     state::Ticket,
     statement::ChargeStated,
-};
-use crate::{
-    catalogue::Flow,
-    model::{Mode, rng::Rng},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -75,7 +73,7 @@ impl Simulator {
     /// The credits that an order costs: those of a job if it is not answered at once.
     pub(super) fn price_of(&self, order: &Order) -> u64 {
         let price = self.price(&order.check);
-        let hold = order.check.job.as_ref().and_then(|job| job.hold).map(|hold| hold.0);
+        let hold = order.check.job.as_ref().and_then(|job| job.hold);
         match hold {
             Some(hold) if order.check.name == REAL_TIME && self.is_later(order) => hold,
             _ => price,

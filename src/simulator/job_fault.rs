@@ -2,8 +2,12 @@
 //! text format is that of `--job-faults`: a comma-separated list of `name:probability[:parameter]`. Each fault has its
 //! own random numbers, so that none changes what another one, or anything else, gets from the seed.
 
-use super::{digest::Digest, fault::FaultsError};
-use crate::model::{duration::parse_duration, nearest::hint, rng::Rng};
+use super::{
+    digest::Digest,
+    fault::FaultsError,
+    fault_text::{duration, hint},
+    rng::Rng,
+};
 use std::{str::FromStr, time::Duration};
 
 /// What happens to the event of a job. The content of the job decides, so that a seed always picks the same ones.
@@ -143,9 +147,7 @@ fn fault(item: &str) -> Result<(Kind, f64), FaultsError> {
         found: parameter.unwrap_or_default().to_owned(),
     };
     let kind = match (name, parameter) {
-        ("late", time) => {
-            Kind::Late(parse_duration(time.unwrap_or(LATE)).map_err(|_| wrong("a duration such as `30m`"))?)
-        }
+        ("late", time) => Kind::Late(duration(time.unwrap_or(LATE)).ok_or_else(|| wrong("a duration such as `30m`"))?),
         ("row", of) => Kind::Row(of.and_then(state).ok_or_else(|| wrong("the name of a state such as `state_404`"))?),
         (_, Some(_)) => return Err(wrong("no parameter")),
         ("lost", None) => Kind::Lost,

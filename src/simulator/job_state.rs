@@ -5,6 +5,7 @@
 use super::{
     Simulator,
     answer::result_of,
+    check::JOB_ID,
     digest::Digest,
     job_fault::StateFault,
     jobs::{Job, JobPath, JobState, event_type, report_type},
@@ -14,14 +15,13 @@ use super::{
     retry_after::RetryAfter,
     state::State,
 };
-use crate::catalogue::JOB_ID;
 use axum::http::Method;
 use serde_json::{Map, Value, json};
 
 impl Simulator {
     /// The job that a path is about.
     pub(super) fn job_at<'a>(&'a self, path: &'a str) -> Option<JobPath<'a>> {
-        let jobs = self.settings().catalogue.iter().filter_map(|check| check.job.as_ref());
+        let jobs = self.settings().checks.iter().filter_map(|check| check.job.as_ref());
         let templates =
             jobs.flat_map(|job| std::iter::once(&job.status).chain(&job.retry_webhook).zip(std::iter::repeat(job)));
         templates.into_iter().find_map(|(template, job)| {

@@ -1,8 +1,7 @@
 //! How long jobs take. The service's description: bank processing "may take under 30 minutes, some over three hours", and
 //! a job without a result within 48 hours fails.
 
-use super::digest::Digest;
-use crate::model::rng::Rng;
+use super::{digest::Digest, rng::Rng};
 use std::time::Duration;
 
 /// How long the final result of a job is waited for.

@@ -3,14 +3,15 @@
 //! job that has a receiver is an event, which is delivered.
 
 use super::{
-    digest::Digest,
+    check::Mode,
+    digest::{Digest, hex},
     job_time::RESULT_WAIT,
     jobs::{Job, JobState},
     keys::Receipt,
     order::Order,
+    rng::Rng,
     state::State,
 };
-use crate::model::{Mode, key::hex, rng::Rng};
 use std::time::Duration;
 
 impl State {

@@ -1,7 +1,6 @@
 //! Jobs: requests that the service accepts with a 202 and answers later.
 
-use super::{digest::Digest, keys::Receipt, order::Order};
-use crate::catalogue::Declaration;
+use super::{check::Check, digest::Digest, keys::Receipt, order::Order};
 use std::collections::BTreeMap;
 
 /// A job and its state.
@@ -74,11 +73,11 @@ impl Jobs {
 }
 
 /// The report type in the replies about a job. The description shows `foreign-bank`.
-pub(super) fn report_type(check: &Declaration) -> &str {
+pub(super) fn report_type(check: &Check) -> &str {
     check.name.strip_suffix("-account").unwrap_or(&check.name)
 }
 
 /// The type of the event of a job that ends like this. The description shows those of `foreign-bank`.
-pub(super) fn event_type(check: &Declaration, end: &str) -> String {
+pub(super) fn event_type(check: &Check, end: &str) -> String {
     format!("{}.verification.{end}", report_type(check).replace('-', "_"))
 }

@@ -2,10 +2,11 @@
 //! its checks, the statuses that it can get, and both envelopes. It describes what the simulator serves, for tools that
 //! test it and for clients in other languages.
 
-use super::{answer_style::Envelope, settings::Settings};
-use crate::{
-    catalogue::{Declaration, FieldRule, FieldSpec},
-    model::field::{FieldKind, LetterCase},
+use super::{
+    answer_style::Envelope,
+    check::Check,
+    field::{Digits, Field, FieldKind, FieldRule, LetterCase},
+    settings::Settings,
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -33,8 +34,8 @@ const STATUSES: [(&str, &str); 15] = [
 ];
 
 /// The document for these routes.
-pub(super) fn document(routes: &HashMap<String, Vec<Arc<Declaration>>>, settings: &Settings) -> Value {
-    let sorted: BTreeMap<&String, &Vec<Arc<Declaration>>> = routes.iter().collect();
+pub(super) fn document(routes: &HashMap<String, Vec<Arc<Check>>>, settings: &Settings) -> Value {
+    let sorted: BTreeMap<&String, &Vec<Arc<Check>>> = routes.iter().collect();
     let mut paths: Map<String, Value> =
         sorted.into_iter().map(|(path, checks)| (path.clone(), json!({"post": operation(checks)}))).collect();
     let balance =
@@ -79,7 +80,7 @@ pub(super) fn document(routes: &HashMap<String, Vec<Arc<Declaration>>>, settings
     })
 }
 
-fn operation(checks: &[Arc<Declaration>]) -> Value {
+fn operation(checks: &[Arc<Check>]) -> Value {
     let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
     let bodies: Vec<Value> = checks.iter().map(|check| body(check)).collect();
     let schema = match <[Value; 1]>::try_from(bodies) {
@@ -140,11 +141,9 @@ fn both_of_receiver() -> Value {
 }
 
 /// The body as JSON, or as a form if it has files in parts of their own.
-fn content_of(checks: &[Arc<Declaration>], schema: Value) -> Value {
-    let is_form = |check: &Arc<Declaration>| {
-        check.fields.iter().any(|field| matches!(field.kind, FieldKind::ImageFile | FieldKind::Document))
-    };
-    let media_type = if checks.iter().any(is_form) { "multipart/form-data" } else { "application/json" };
+fn content_of(checks: &[Arc<Check>], schema: Value) -> Value {
+    let media_type =
+        if checks.iter().any(|check| check.is_form()) { "multipart/form-data" } else { "application/json" };
     json!({media_type: {"schema": schema}})
 }
 
@@ -160,7 +159,7 @@ fn refusals(statuses: &[&str]) -> Map<String, Value> {
 }
 
 /// The body of a check. Fields that it does not declare are ignored by the service.
-fn body(check: &Declaration) -> Value {
+fn body(check: &Check) -> Value {
     let mut properties = Map::new();
     properties.insert("mode".to_owned(), json!({"enum": ["sandbox", "production"]}));
     for (name, value) in &check.fixed {
@@ -201,7 +200,7 @@ fn rule(rule: &FieldRule) -> Value {
     }
 }
 
-fn property(field: &FieldSpec) -> Value {
+fn property(field: &Field) -> Value {
     let letters = match field.letter_case {
         LetterCase::Lower => "a-z",
         LetterCase::Upper => "A-Z",
@@ -225,8 +224,8 @@ fn property(field: &FieldSpec) -> Value {
         FieldKind::Plate => pattern("^[A-Za-z0-9]{1,12}$"),
         FieldKind::PlateAny => json!({"type": "string", "minLength": 1, "maxLength": 20}),
         FieldKind::Digits => {
-            let count =
-                field.digits.map_or_else(|| "+".to_owned(), |digits| format!("{{{},{}}}", digits.min, digits.max));
+            let bounds = field.digits.map(Digits::bounds);
+            let count = bounds.map_or_else(|| "+".to_owned(), |(min, max)| format!("{{{min},{max}}}"));
             pattern(&format!("^[0-9]{count}$"))
         }
     };
@@ -234,7 +233,7 @@ fn property(field: &FieldSpec) -> Value {
         schema["maxLength"] = length_max.into();
     }
     if let Some(choices) = &field.choices {
-        schema["enum"] = json!(choices.texts);
+        schema["enum"] = json!(choices.texts());
     }
     if !field.allowed.is_empty() {
         schema["enum"] = json!(field.allowed);

@@ -3,18 +3,14 @@
 //! Fields outside the declaration are ignored, because the service's description does not say what it does with them.
 
 use super::{
+    check::{Check, Mode},
     countries::is_code,
     digest::{Digest, digest, digest_of_fields},
+    field::{Field, FieldKind, FieldRule, LetterCase},
+    identity_number::is_luhn,
     received::{Received, is_received},
     receiver::Receiver,
     reply::Refusal,
-};
-use crate::{
-    catalogue::{Declaration, FieldRule, FieldSpec},
-    model::{
-        Mode,
-        field::{FieldKind, LetterCase},
-    },
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
@@ -29,7 +25,7 @@ const KEY_LENGTH: [&str; 2] = ["adverse-media", "foreign-bank-account"];
 /// A valid request. It contains subject data, so it has no `Debug`.
 #[derive(Clone)]
 pub(super) struct Order {
-    pub(super) check: Arc<Declaration>,
+    pub(super) check: Arc<Check>,
     pub(super) mode: Mode,
     /// The body's fields, as sent, without the secret of the receiver.
     pub(super) fields: Map<String, Value>,
@@ -47,7 +43,7 @@ pub(super) struct Order {
 impl Order {
     /// Parses a request to one of a path's checks, or returns what is wrong with it.
     pub(super) fn read(
-        checks: &[Arc<Declaration>],
+        checks: &[Arc<Check>],
         path: &str,
         account: Digest,
         idempotency_key: Option<String>,
@@ -86,7 +82,7 @@ impl Order {
     /// Whether a text field ends in these digits. The service's API description, Errors, 3: reserved inputs end in 90
     /// or 91. The description does not say in which field, so any declared text counts, except files and secrets.
     pub(super) fn ends_in(&self, digits: &str) -> bool {
-        let texts = self.check.fields.iter().filter(|field| field.kind.file().is_none() && !field.secret);
+        let texts = self.check.fields.iter().filter(|field| !field.kind.is_file() && !field.secret);
         let texts = texts.filter_map(|field| self.fields.get(&field.name)?.as_str());
         texts.into_iter().any(|text| text.trim_end().ends_with(digits))
     }
@@ -94,10 +90,10 @@ impl Order {
 
 /// Chooses among the checks that share a path: all fixed fields of the check must be present. The one with most of them
 /// wins. If two have equally many, the one whose required fields are present wins.
-fn chosen(checks: &[Arc<Declaration>], fields: &Map<String, Value>) -> Result<Arc<Declaration>, Refusal> {
-    let fits = |check: &&Arc<Declaration>| check.fixed.iter().all(|(name, value)| fields.get(name) == Some(value));
+fn chosen(checks: &[Arc<Check>], fields: &Map<String, Value>) -> Result<Arc<Check>, Refusal> {
+    let fits = |check: &&Arc<Check>| check.fixed.iter().all(|(name, value)| fields.get(name) == Some(value));
     let is_complete =
-        |check: &Declaration| check.fields.iter().all(|field| !field.required || fields.contains_key(&field.name));
+        |check: &Check| check.fields.iter().all(|field| !field.required || fields.contains_key(&field.name));
     let found = checks.iter().filter(fits).max_by_key(|check| (check.fixed.len(), is_complete(check)));
     found.cloned().ok_or_else(|| {
         // Each name once: several checks of a route use the same one.
@@ -109,7 +105,7 @@ fn chosen(checks: &[Arc<Declaration>], fields: &Map<String, Value>) -> Result<Ar
 
 /// The service's API description: a property search needs a valid South African ID number. Other checks leave a wrong
 /// check digit to the register. The sandbox's reserved inputs are not valid numbers.
-fn valid_owner(check: &Declaration, mode: Mode, fields: &Map<String, Value>) -> Result<(), Refusal> {
+fn valid_owner(check: &Check, mode: Mode, fields: &Map<String, Value>) -> Result<(), Refusal> {
     let number = fields.get("idNumber").and_then(Value::as_str).unwrap_or_default();
     let is_reserved = mode == Mode::Sandbox && ["90", "91"].iter().any(|digits| number.ends_with(digits));
     if check.name == "property-search" && !(is_reserved || is_luhn(number)) {
@@ -117,18 +113,6 @@ fn valid_owner(check: &Declaration, mode: Mode, fields: &Map<String, Value>) -> 
         return Err(Refusal::new(400, "invalid_field", message));
     }
     Ok(())
-}
-
-/// Whether the last digit is the check digit of the others.
-fn is_luhn(number: &str) -> bool {
-    let sum: u32 = number
-        .bytes()
-        .rev()
-        .enumerate()
-        .map(|(place, byte)| u32::from(byte.saturating_sub(b'0')) * if place % 2 == 0 { 1 } else { 2 })
-        .map(|value| if value > 9 { value - 9 } else { value })
-        .sum();
-    sum.is_multiple_of(10)
 }
 
 fn mode(fields: &Map<String, Value>) -> Result<Mode, Refusal> {
@@ -139,7 +123,7 @@ fn mode(fields: &Map<String, Value>) -> Result<Mode, Refusal> {
     }
 }
 
-fn subject(check: &Declaration, mode: Mode, fields: &Map<String, Value>) -> Digest {
+fn subject(check: &Check, mode: Mode, fields: &Map<String, Value>) -> Digest {
     let mut content = fields.clone();
     content.retain(|name, _| !TRANSPORT_FIELDS.contains(&name.as_str()));
     for field in &check.fields {
@@ -155,7 +139,7 @@ struct FieldFault {
     expected: String,
 }
 
-fn validate(field: &FieldSpec, value: Option<&Value>) -> Result<(), FieldFault> {
+fn validate(field: &Field, value: Option<&Value>) -> Result<(), FieldFault> {
     let invalid = |expected: String| Err(FieldFault { code: "invalid_field", expected });
     let Some(value) = value else {
         return if field.required {
@@ -173,13 +157,14 @@ fn validate(field: &FieldSpec, value: Option<&Value>) -> Result<(), FieldFault> 
         return invalid(format!("at most {length_max} characters"));
     }
     if let (Some(text), Some(digits)) = (value.as_str(), field.digits)
-        && !(digits.min..=digits.max).contains(&text.len())
+        && let (min, max) = digits.bounds()
+        && !(min..=max).contains(&text.len())
     {
         return invalid(format!("{digits}"));
     }
     // Exactly: what a client may write in another spelling, it must send in this one.
     if let (Some(text), Some(choices)) = (value.as_str(), &field.choices)
-        && !choices.texts.iter().any(|choice| choice == text)
+        && !choices.texts().contains(&text)
     {
         return invalid("this value is not among the supported ones".to_owned());
     }
@@ -189,7 +174,7 @@ fn validate(field: &FieldSpec, value: Option<&Value>) -> Result<(), FieldFault> 
     Ok(())
 }
 
-fn has_kind(field: &FieldSpec, value: &Value) -> Result<(), String> {
+fn has_kind(field: &Field, value: &Value) -> Result<(), String> {
     let text = value.as_str();
     let fits = match field.kind {
         FieldKind::Text => text.is_some_and(|text| !(field.required && text.trim().is_empty())),
@@ -287,11 +272,11 @@ fn obey(rule: &FieldRule, fields: &Map<String, Value>) -> Result<(), Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::Catalogue;
+    use crate::checks::Checks;
     use serde_json::json;
 
     fn read(name: &str, body: Value) -> Result<Order, &'static str> {
-        let check = Arc::new(Catalogue::built_in().get(name).unwrap().clone());
+        let check = Arc::clone(Checks::built_in().get(name).unwrap());
         let key = Some("a-good-key".to_owned());
         let body = body.to_string();
         let received = Received::read(None, body.as_bytes()).map_err(|refusal| refusal.code)?;

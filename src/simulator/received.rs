@@ -2,11 +2,12 @@
 //! digest from here on, so that no image stays in memory after its request.
 
 use super::{
+    check::Check,
+    field::FieldKind,
     multipart,
     received_file::{self, represented},
     reply::Refusal,
 };
-use crate::{catalogue::Declaration, model::field::FieldKind};
 use serde_json::{Map, Value};
 
 /// The content of a body.
@@ -44,7 +45,7 @@ impl Received {
     }
 
     /// The fields of a check, with a digest in place of each file.
-    pub(super) fn fields_of(self, check: &Declaration) -> Result<Map<String, Value>, Refusal> {
+    pub(super) fn fields_of(self, check: &Check) -> Result<Map<String, Value>, Refusal> {
         let Received { mut fields, files, document } = self;
         for field in &check.fields {
             match field.kind {

@@ -1,8 +1,7 @@
 //! A file that the service received: its format by its own look at the content, its size and its digest. Only the
 //! digest is kept. It has its own code, so that it cannot inherit a mistake of the client.
 
-use super::reply::Refusal;
-use crate::model::{field::FieldKind, key::hex};
+use super::{digest::hex, field::FieldKind, reply::Refusal};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 use sha2::{Digest, Sha256};

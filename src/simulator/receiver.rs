@@ -1,8 +1,7 @@
 //! The receiver of a job's deliveries: where they are sent, and the secret that signs them. The signature is made here
 //! without the code of the program that checks it, so that neither inherits the other's mistakes.
 
-use super::reply::Refusal;
-use crate::model::key::hex;
+use super::{digest::hex, reply::Refusal};
 use hmac::{Hmac, KeyInit, Mac};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};

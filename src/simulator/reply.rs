@@ -5,7 +5,6 @@ use super::{
     answer_style::{AnswerStyle, Dialect},
     retry_after::{ODD, RetryAfter},
 };
-use crate::model::SIMULATOR_MARKER;
 use axum::{
     body::{Body, Bytes},
     http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header},
@@ -17,6 +16,9 @@ use std::{
     task::Poll,
     time::{Duration, SystemTime},
 };
+
+/// A header of every reply, which tells a client that the service is simulated.
+const MARKER: &str = "x-rescreen-simulator";
 
 /// Why the service refuses a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,7 +171,7 @@ impl Reply {
 }
 
 fn mark(headers: &mut HeaderMap, now: Timestamp) {
-    headers.insert(HeaderName::from_static(SIMULATOR_MARKER), HeaderValue::from_static("1"));
+    headers.insert(HeaderName::from_static(MARKER), HeaderValue::from_static("1"));
     let date = httpdate::fmt_http_date(SystemTime::from(now));
     headers.insert(header::DATE, HeaderValue::from_str(&date).expect("an HTTP date is plain ASCII"));
 }

@@ -1,8 +1,7 @@
 //! A later version of the service's list: it answers some subjects differently, as a real one does. Decides which, from
 //! the seed and the day of the version alone, so that a replay gives the same answer.
 
-use super::digest::Digest;
-use crate::model::rng::Rng;
+use super::{digest::Digest, rng::Rng};
 use jiff::civil::Date;
 
 /// How many of a hundred subjects are answered anew by a version, and how many keep their number of hits with other details.

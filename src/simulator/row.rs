@@ -2,8 +2,7 @@
 //! the same reply. This module decides which rows those are, what they get, and whether the service has charged for
 //! them.
 
-use super::{digest::Digest, reply::Refusal};
-use crate::model::rng::Rng;
+use super::{digest::Digest, reply::Refusal, rng::Rng};
 
 /// The permanent treatment of such a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

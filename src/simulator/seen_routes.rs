@@ -2,7 +2,7 @@
 //! seen in practice, which differs: a plate and a VIN are asked at one route, a director at the route of companies, and
 //! most of the alternate spellings do not exist.
 
-use crate::catalogue::{Catalogue, Declaration};
+use super::{check::Check, checks::Checks};
 use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc};
 
@@ -31,11 +31,10 @@ const SEEN_ELSEWHERE: [(&str, &str, &str, &str); 3] = [
 ];
 
 /// The checks at each path.
-pub(super) fn routes(catalogue: &Catalogue, served: ServedRoutes) -> HashMap<String, Vec<Arc<Declaration>>> {
-    let mut routes: HashMap<String, Vec<Arc<Declaration>>> = HashMap::new();
-    for declaration in catalogue.iter() {
-        let (check, paths) = served_at(declaration, served);
-        let check = Arc::new(check);
+pub(super) fn routes(checks: &Checks, served: ServedRoutes) -> HashMap<String, Vec<Arc<Check>>> {
+    let mut routes: HashMap<String, Vec<Arc<Check>>> = HashMap::new();
+    for declared in checks.iter() {
+        let (check, paths) = served_at(declared, served);
         for path in paths {
             let checks = routes.entry(path).or_default();
             if !checks.iter().any(|known| known.name == check.name) {
@@ -47,16 +46,16 @@ pub(super) fn routes(catalogue: &Catalogue, served: ServedRoutes) -> HashMap<Str
 }
 
 /// A check as it is served, and its paths.
-fn served_at(declaration: &Declaration, served: ServedRoutes) -> (Declaration, Vec<String>) {
-    let (guide, alternate) = (declaration.routes.guide.clone(), declaration.routes.alternate.clone());
-    let mut check = declaration.clone();
+fn served_at(declared: &Arc<Check>, served: ServedRoutes) -> (Arc<Check>, Vec<String>) {
+    let (guide, alternate) = (declared.routes.guide.clone(), declared.routes.alternate.clone());
+    let mut check = Arc::clone(declared);
     let elsewhere = SEEN_ELSEWHERE.iter().find(|(name, path, ..)| *name == check.name && *path != guide);
     let paths = match (served, elsewhere) {
         (ServedRoutes::Guide, _) => vec![guide],
         (ServedRoutes::Alternate, _) => vec![alternate.unwrap_or(guide)],
         (ServedRoutes::Both, _) => std::iter::once(guide).chain(alternate).collect(),
         (ServedRoutes::Seen, Some((_, path, field, value))) => {
-            check.fixed.insert((*field).to_owned(), Value::from(*value));
+            Arc::make_mut(&mut check).fixed.insert((*field).to_owned(), Value::from(*value));
             vec![(*path).to_owned()]
         }
         (ServedRoutes::Seen, None) => {
@@ -77,7 +76,7 @@ mod tests {
     use super::*;
 
     fn paths(served: ServedRoutes) -> Vec<String> {
-        let mut paths: Vec<String> = routes(&Catalogue::built_in(), served).into_keys().collect();
+        let mut paths: Vec<String> = routes(&Checks::built_in(), served).into_keys().collect();
         paths.sort();
         paths
     }
@@ -102,7 +101,7 @@ mod tests {
         assert!(guide.contains(&"/aml-screening".to_owned()) && !guide.contains(&"/aml-pep".to_owned()));
         assert!(alternate.contains(&"/aml-pep".to_owned()) && !alternate.contains(&"/aml-screening".to_owned()));
         assert!(alternate.contains(&"/adverse-media".to_owned()), "it has only one spelling");
-        let checks = routes(&Catalogue::built_in(), ServedRoutes::Seen);
+        let checks = routes(&Checks::built_in(), ServedRoutes::Seen);
         let fixed = |path: &str| checks[path].iter().map(|check| check.fixed.clone()).collect::<Vec<_>>();
         assert!(fixed("/vehicle").iter().all(|fixed| fixed["bundle"] == "vehicle_lookup"));
         assert!(fixed("/cipc").iter().any(|fixed| fixed["reportType"] == "cipc_director_search"));

@@ -2,13 +2,14 @@
 
 use super::{
     answer_style::{AnswerStyle, Dialect, Envelope},
+    checks::Checks,
+    clock::Clock,
     expected::ExpectedValues,
     fault::Faults,
     job_fault::JobFaults,
     seen_routes::ServedRoutes,
     statement::{ChargeStated, CreditsFormat, Statement},
 };
-use crate::{catalogue::Catalogue, model::Clock};
 use jiff::civil::Date;
 use std::{collections::BTreeMap, time::Duration};
 
@@ -49,7 +50,7 @@ pub struct Settings {
     /// What goes wrong with jobs and their deliveries.
     pub job_faults: JobFaults,
     pub clock: Clock,
-    pub catalogue: Catalogue,
+    pub checks: Checks,
     /// Prices by check name. The default is the declaration's price, or 1.
     pub prices: BTreeMap<String, u64>,
     pub dialect: Dialect,
@@ -85,8 +86,8 @@ impl Default for Settings {
             auth: AuthAccepted::default(),
             faults: Faults::none(),
             job_faults: JobFaults::none(),
-            clock: Clock::System,
-            catalogue: Catalogue::built_in(),
+            clock: Clock::system(),
+            checks: Checks::built_in(),
             prices: BTreeMap::new(),
             dialect: Dialect::default(),
             envelope: Envelope::default(),

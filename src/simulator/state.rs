@@ -4,6 +4,7 @@
 
 use super::{
     book::{Account, ChargeBook},
+    check::{Flow, Mode},
     cooldown::Cooldown,
     digest::Digest,
     fault::{FaultKind, Faults},
@@ -15,14 +16,12 @@ use super::{
     rate::{Limits, Rate, Window},
     reply::Refusal,
     retry_after::RetryAfter,
+    rng::Rng,
     row::RowTreatment,
     settings::Settings,
     stats::Stats,
     uploads::Uploads,
 };
-use crate::catalogue::Flow;
-use crate::model::Mode;
-use crate::model::rng::Rng;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,6 +1,6 @@
 //! Counters of the service's requests and charges.
 
-use crate::catalogue::JOB_ID;
+use super::check::JOB_ID;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

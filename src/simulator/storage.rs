@@ -3,14 +3,12 @@
 
 use super::{
     Simulator,
+    check::{Check, Flow, Mode},
+    field::FieldKind,
     received::Received,
     received_file::{self, UPLOAD_BYTES_MAX, represented},
     reply::{Refusal, Reply},
     uploads::PLACES,
-};
-use crate::{
-    catalogue::{Declaration, Flow},
-    model::{Mode, field::FieldKind},
 };
 use axum::{
     body::{Body, to_bytes},
@@ -38,7 +36,7 @@ impl Simulator {
     pub(super) fn received(
         &self,
         parts: &Parts,
-        checks: &[Arc<Declaration>],
+        checks: &[Arc<Check>],
         body: &[u8],
     ) -> Result<Result<Received, Reply>, Refusal> {
         let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());

@@ -12,6 +12,7 @@ mod routes;
 mod visitors;
 mod witness;
 
+use crate::support::service::{checks_with, simulated};
 use axum::{
     body::{Body, to_bytes},
     http::{Request, Response},
@@ -20,7 +21,7 @@ use reqwest::header::HeaderMap;
 use rescreen::{
     catalogue::{Catalogue, Declaration},
     model::{Clock, SIMULATOR_MARKER},
-    simulator::{Settings, Simulator, Stats, serve},
+    simulator::{self, Settings, Simulator, Stats, serve},
 };
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot};
@@ -35,8 +36,8 @@ fn unlimited() -> Settings {
 }
 
 /// A clock that starts at the same time in all tests and follows tokio's time.
-fn driven() -> Clock {
-    Clock::driven("2026-11-03T08:00:00Z".parse().unwrap())
+fn driven() -> simulator::Clock {
+    simulated(Clock::driven("2026-11-03T08:00:00Z".parse().unwrap()))
 }
 
 fn aml(mode: &str, name: &str) -> Value {
@@ -80,7 +81,7 @@ fn own_check() -> Declaration {
 }
 
 fn with_own_check() -> Settings {
-    Settings { catalogue: Catalogue::built_in().with(own_check()).unwrap(), ..unlimited() }
+    Settings { checks: checks_with(own_check()), ..unlimited() }
 }
 
 /// What a client received.

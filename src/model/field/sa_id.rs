@@ -67,7 +67,7 @@ pub fn checksum_holds(digits: &[u32]) -> bool {
     digits.iter().rev().enumerate().map(luhn).sum::<u32>().is_multiple_of(10)
 }
 
-/// A number with a correct checksum made of these parts, for the invented people of the simulator and the demo.
+/// A number with a correct checksum made of these parts, for invented people.
 pub fn compose(yymmdd: u32, sequence: u32, citizenship: u32) -> String {
     let stem = format!("{:06}{:04}{}8", yymmdd % 1_000_000, sequence % 10_000, citizenship % 10);
     let with = |last: u32| format!("{stem}{last}");

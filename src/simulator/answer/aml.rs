@@ -3,7 +3,7 @@
 //! list.
 
 use super::question::Question;
-use crate::model::{key::hex, rng::Rng};
+use crate::{digest::hex, rng::Rng};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 

@@ -3,7 +3,7 @@
 //! and `No` that such services were seen to return. Four accounts in five are verified.
 
 use super::question::Question;
-use crate::{model::key::hex, simulator::answer_style::Dialect};
+use crate::{answer_style::Dialect, digest::hex};
 use serde_json::{Value, json};
 
 /// What the bank found.

@@ -3,7 +3,7 @@
 //! answer.
 
 use super::{identity::LAST, question::Question};
-use crate::simulator::answer_style::Dialect;
+use crate::answer_style::Dialect;
 use serde_json::{Value, json};
 
 const TRADES: [&str; 8] = ["Bakery", "Carriers", "Drilling", "Farms", "Holdings", "Ironworks", "Projects", "Timber"];

@@ -5,7 +5,7 @@ use super::{
     identity::{FEMALE, LAST, MALE},
     question::Question,
 };
-use crate::simulator::answer_style::Dialect;
+use crate::answer_style::Dialect;
 use serde_json::{Value, json};
 
 const TRADES: [&str; 4] = ["Bakery", "Carriers", "Holdings", "Timber"];

@@ -5,7 +5,7 @@ use super::{
     identity::{FEMALE, LAST, MALE},
     question::Question,
 };
-use crate::model::{key::hex, rng::Rng};
+use crate::{digest::hex, rng::Rng};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 

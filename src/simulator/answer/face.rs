@@ -2,7 +2,7 @@
 //! bundle with an ID verification has its report is the catalogue's assumption.
 
 use super::{identity, question::Question};
-use crate::simulator::answer_style::Dialect;
+use crate::answer_style::Dialect;
 use serde_json::{Value, json};
 
 pub(super) fn content(mut question: Question<'_>) -> Value {

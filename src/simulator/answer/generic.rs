@@ -2,7 +2,7 @@
 //! rehearsal fills every column. The values have no meaning.
 
 use super::question::{Question, place};
-use crate::catalogue::ColumnKind;
+use crate::check::ColumnKind;
 use serde_json::{Map, Value, json};
 
 const WORDS: [&str; 6] = ["amber", "basalt", "cedar", "delta", "ember", "flint"];

@@ -2,7 +2,7 @@
 //! the only status that it shows; the other two are the catalogue's assumption. All people in it are invented.
 
 use super::question::Question;
-use crate::model::{field::sa_id, key::hex};
+use crate::{digest::hex, identity_number::is_possible};
 use jiff::{
     ToSpan,
     civil::{Date, date},
@@ -37,7 +37,7 @@ pub(super) fn report(question: &mut Question<'_>, number: &str) -> Value {
     let transaction_id = hex(&question.rng.roll().to_be_bytes());
     let status = match question.rng.below(1_000) {
         _ if question.negative => "ID Number Not Found",
-        _ if sa_id::check(number).is_err() => "ID Number Invalid",
+        _ if !is_possible(number) => "ID Number Invalid",
         0..920 => "ID Number Valid",
         920..955 => "ID Number Invalid",
         _ => "ID Number Not Found",

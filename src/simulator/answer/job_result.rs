@@ -2,7 +2,7 @@
 //! two are invented like it. Most accounts are confirmed; each way in which one is not occurs.
 
 use super::question::Question;
-use crate::model::rng::Rng;
+use crate::rng::Rng;
 use serde_json::{Map, Value, json};
 
 /// The checks of an account that every bank result has.

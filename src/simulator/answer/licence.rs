@@ -6,7 +6,7 @@ use super::{
     question::Question,
     vehicle::{COLOURS, MODELS, invented_vin},
 };
-use crate::model::field::sa_id::compose;
+use crate::identity_number::invented;
 use serde_json::{Value, json};
 
 const CLASSES: [&str; 3] = ["Sedan (closed top)", "Pick-up", "Goods vehicle"];
@@ -23,7 +23,7 @@ pub(super) fn card(question: Question<'_>) -> Value {
     json!({
         "surname": rng.pick(&LAST).to_uppercase(),
         "initials": format!("{}{}", char::from(b'A' + rng.below(26) as u8), char::from(b'A' + rng.below(26) as u8)),
-        "idNumber": compose(800_101 + rng.below(28) as u32, rng.below(10_000) as u32, 0),
+        "idNumber": invented(800_101 + rng.below(28), rng.below(10_000)),
         "licenceNumber": format!("{:08}{}", rng.below(100_000_000), rng.pick(&["NPTX", "TTDB", "WCKL"])),
         "validFrom": format!("{year}-{day}"),
         "validTo": format!("{}-{day}", year + 5),

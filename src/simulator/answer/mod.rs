@@ -21,18 +21,17 @@ mod vehicle;
 
 use super::{
     answer_style::{AnswerStyle, Dialect, Envelope},
-    digest::digest_of_fields,
+    check::{Check, Mode},
+    digest::{digest_of_fields, hex},
     expected,
     jobs::report_type,
     keys::Receipt,
     order::Order,
     received::is_received,
     revision::Revision,
+    rng::Rng,
     statement::Statement,
 };
-use crate::catalogue::Declaration;
-use crate::model::rng::Rng;
-use crate::model::{Mode, key::hex};
 use jiff::Timestamp;
 use question::{Question, place};
 use serde_json::{Map, Value, json};
@@ -103,7 +102,7 @@ pub(super) fn compose(
 
 /// The result in an answer.
 pub(super) fn result_of(order: &Order, answer: &Value) -> Value {
-    order.check.answer.payload(answer).cloned().unwrap_or_default()
+    order.check.answer.content(answer).cloned().unwrap_or_default()
 }
 
 /// Where the content is. As described: keyed by the report type under `results`, and directly under `data`. In the
@@ -132,7 +131,7 @@ pub(super) fn request_id(order: &Order) -> String {
 
 /// Whether the input of an answer shows a field. The description: it echoes the submitted identifiers, so neither files
 /// nor passwords.
-fn is_echoed(check: &Declaration, name: &str, value: &Value) -> bool {
+fn is_echoed(check: &Check, name: &str, value: &Value) -> bool {
     let is_secret = check.fields.iter().any(|field| field.name == name && field.secret);
     !(check.fixed.contains_key(name) || is_received(value) || is_secret)
 }

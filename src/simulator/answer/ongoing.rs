@@ -2,7 +2,7 @@
 //! and a rescreening also have the matches of a screening, and every operation states the enrolment.
 
 use super::{aml, question::Question};
-use crate::model::key::hex;
+use crate::digest::hex;
 use serde_json::{Value, json};
 
 /// The answer to an operation: `enrolled`, `rescreened` or `withdrawn`. One customer in fifty is not enrolled, so that

@@ -1,9 +1,6 @@
 //! The input for the content of an answer, and where the content is placed.
 
-use crate::{
-    model::rng::Rng,
-    simulator::{answer_style::Dialect, order::Order},
-};
+use crate::{answer_style::Dialect, order::Order, rng::Rng};
 use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 use serde_json::{Map, Value};
 

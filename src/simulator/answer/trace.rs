@@ -5,7 +5,7 @@ use super::{
     identity::{FEMALE, LAST, MALE},
     question::Question,
 };
-use crate::simulator::answer_style::Dialect;
+use crate::answer_style::Dialect;
 use serde_json::{Value, json};
 
 const STREETS: [&str; 4] = ["Aloe Lane", "Baobab Road", "Cycad Street", "Protea Avenue"];

@@ -3,7 +3,7 @@
 //! is the catalogue's assumption. Makes and models are invented.
 
 use super::question::Question;
-use crate::{model::rng::Rng, simulator::answer_style::Dialect};
+use crate::{answer_style::Dialect, rng::Rng};
 use serde_json::{Value, json};
 
 pub(super) const MODELS: [(&str, &str); 6] = [

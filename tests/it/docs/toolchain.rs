@@ -69,7 +69,7 @@ fn make_says_how_to_install_a_c_compiler_and_one_that_fails_counts_as_missing() 
 fn the_container_is_built_with_the_version_of_cargo_toml_from_everything_that_a_build_reads() {
     let read = |name: &str| fs::read_to_string(Path::new(ROOT).join(name)).unwrap();
     let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
-    let needed = manifest["package"]["rust-version"].as_str().unwrap();
+    let needed = manifest["workspace"]["package"]["rust-version"].as_str().unwrap();
     assert!(read("Dockerfile").contains(&format!("FROM rust:{needed}-")), "{needed}");
     let ignored = read(".dockerignore");
     for folder in ["Cargo.toml", "Cargo.lock", ".cargo", "src", "sample-data", "benches", "examples", "tests"] {

@@ -4,10 +4,10 @@ use super::sample::{addresses, faces, id_number, jpeg, pdf, png, put, tiff, webp
 use crate::support::{
     dialects::{self, assert_has},
     ran::results,
+    service::checks_with,
     tables::text,
 };
 use rescreen::{
-    catalogue::Catalogue,
     model::{Credits, ExitCode},
     pipeline::campaign::file::CheckTable,
 };
@@ -171,7 +171,7 @@ async fn a_check_of_the_user_can_have_files() {
         file.declarations = vec![declaration.clone()];
     });
     let mut world = world.service(|settings| {
-        settings.catalogue = Catalogue::built_in().with(declaration).unwrap();
+        settings.checks = checks_with(declaration);
     });
     let ran = world.run().await.exits(ExitCode::Failures).charged(2).counts(results(2).failures(1));
     assert_eq!(ran.failure_codes(), [("invalid_value".to_owned(), 1)].into());

@@ -1,7 +1,7 @@
 //! The simulated service answers later as the description says: 202 with the documented body, a job that ends as
 //! completed or failed, its state at no credits for the submitting account only, and one charge when it has a result.
 
-use crate::support::service::lifted;
+use crate::support::service::{lifted, simulated};
 use axum::{
     body::{Body, to_bytes},
     http::Request,
@@ -17,7 +17,8 @@ pub const ROUTE: &str = "/business-bank-account-verification";
 pub const FOREIGN: &str = "/foreign-bank-account-verification";
 
 pub fn simulator(change: impl FnOnce(&mut Settings)) -> Simulator {
-    let mut settings = Settings { clock: Clock::driven("2026-11-03T08:00:00Z".parse().unwrap()), ..lifted() };
+    let mut settings =
+        Settings { clock: simulated(Clock::driven("2026-11-03T08:00:00Z".parse().unwrap())), ..lifted() };
     settings.credits = 1_000;
     change(&mut settings);
     Simulator::new(settings)

@@ -9,6 +9,7 @@ use super::{
     rng::Rng,
     upload_wire::UPLOAD_CHARGE,
 };
+use crate::support::service::simulated;
 use rescreen::{
     model::Clock,
     simulator::{ChargeStated, Dialect, Envelope, Quirks, Settings},
@@ -236,7 +237,7 @@ impl Script {
             job_time: Some(self.jobs.time),
             fallback_of_hundred: self.jobs.fallback_of_hundred,
             job_faults: self.jobs.faults.parse().expect("the script names faults that are"),
-            clock,
+            clock: simulated(clock),
             dialect: if self.field { Dialect::Field } else { Dialect::Described },
             envelope: if self.data_meta { Envelope::DataMeta } else { Envelope::Results },
             quirks: self.quirks,

@@ -104,11 +104,11 @@ async fn a_completed_check_costs_its_price_and_sandbox_nothing() {
 async fn a_declared_price_is_charged_unless_another_is_set() {
     let mut declaration = own_check();
     declaration.price = Some(rescreen::model::Credits(6));
-    let catalogue = Catalogue::built_in().with(declaration).unwrap();
+    let checks = checks_with(declaration);
     let body = json!({"mode": "production", "reportType": "own_report", "reference": "r-1"});
     for (prices, charged) in [([].into(), 6), ([("own-check".to_owned(), 9)].into(), 9)] {
         let charge_stated = Some(ChargeStated::Used);
-        let settings = Settings { catalogue: catalogue.clone(), prices, charge_stated, ..unlimited() };
+        let settings = Settings { checks: checks.clone(), prices, charge_stated, ..unlimited() };
         let service = Service::start(settings).await;
         assert_eq!(service.post(ID, KEY, &body).await.body["creditsUsed"], charged);
     }

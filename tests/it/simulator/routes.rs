@@ -3,7 +3,7 @@
 use super::*;
 use rescreen::{
     catalogue::FieldSpec,
-    model::field::FieldKind,
+    model::field::{FieldKind, country},
     simulator::{Dialect, Envelope, ServedRoutes},
 };
 
@@ -71,6 +71,18 @@ async fn a_name_of_a_country_is_not_a_code_for_the_simulator_either() {
         let mut body = aml("sandbox", "Jo Vexford");
         body["country"] = country.into();
         assert_eq!(service.post(AML, &format!("key-{country}-1"), &body).await.status, status, "{country}");
+    }
+}
+
+#[test]
+fn the_lists_of_countries_of_simulator_and_mapping_are_the_same() {
+    let source = include_str!("../../../src/simulator/countries.rs");
+    let codes = source.split("const CODES: &str = \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    let codes: Vec<&str> = codes.split_whitespace().filter(|word| *word != "\\").collect();
+    assert_eq!(codes.len(), 250);
+    for pair in codes {
+        let found = country::find(&pair[..2]).unwrap();
+        assert_eq!(format!("{}{}", found.alpha2, found.alpha3).to_uppercase(), pair);
     }
 }
 

@@ -8,8 +8,9 @@ use axum::{
     http::{Method, Request, Response, StatusCode},
 };
 use rescreen::{
-    model::SIMULATOR_MARKER,
-    simulator::{Settings, Simulator, send_deliveries, serve},
+    catalogue::{Catalogue, Declaration},
+    model::{Clock, SIMULATOR_MARKER},
+    simulator::{self, Checks, Settings, Simulator, send_deliveries, serve},
 };
 use std::{
     sync::{
@@ -19,6 +20,17 @@ use std::{
     time::Duration,
 };
 use tokio::{net::TcpListener, sync::watch};
+
+/// The simulator's clock, which shows the same time as this one.
+pub fn simulated(clock: Clock) -> simulator::Clock {
+    simulator::Clock::new(move || clock.now())
+}
+
+/// The checks of the catalogue and this one.
+pub fn checks_with(declaration: Declaration) -> Checks {
+    let catalogue = Catalogue::built_in().with(declaration).unwrap();
+    Checks::built_in().with(catalogue.own_declarations().unwrap()).unwrap()
+}
 
 /// A service that listens until it is dropped.
 pub struct Service {

@@ -8,7 +8,7 @@ use super::{
     API_KEY,
     paused::Paused,
     ran::{Outputs, Ran},
-    service::{Service, lifted},
+    service::{Service, lifted, simulated},
     wire_tap::{Arrivals, Counted, Counts, noted},
 };
 use rescreen::{
@@ -168,7 +168,7 @@ impl World {
     /// The service is in this process, and its clock and ours follow tokio's paused time.
     pub fn under_paused_time(mut self) -> World {
         let paused = Paused::begun();
-        self.settings.clock = paused.clock();
+        self.settings.clock = simulated(paused.clock());
         self.paused = Some(paused);
         self
     }

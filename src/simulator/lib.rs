@@ -1,6 +1,6 @@
 //! The simulated service: every rule of the service's description, for declared checks, with its own charge book as the
-//! witness of what was charged. It uses only the model and the catalogue, not the client, whose mistakes it must not
-//! inherit.
+//! witness of what was charged. It is a crate of its own, and shares only the text of the catalogue with the client, whose
+//! mistakes it must not inherit.
 //!
 //! It is an axum router over shared state. `rescreen simulate` runs it on a socket ([`serve()`]). In process
 //! ([`Simulator::exchange`]) it runs under tokio's paused time, with wall clock and `Date` from the injected clock.
@@ -28,6 +28,11 @@
 mod answer;
 mod answer_style;
 mod book;
+#[path = "../catalogue/built_in.rs"]
+mod built_in;
+mod check;
+mod checks;
+mod clock;
 mod cooldown;
 mod countries;
 mod deliveries;
@@ -35,6 +40,9 @@ mod digest;
 mod exchange;
 mod expected;
 mod fault;
+mod fault_text;
+mod field;
+mod identity_number;
 mod job_exchange;
 mod job_fault;
 mod job_state;
@@ -54,6 +62,7 @@ mod reply;
 mod request_body;
 mod retry_after;
 mod revision;
+mod rng;
 mod row;
 mod seen_routes;
 mod sender;
@@ -68,6 +77,8 @@ mod uploads;
 mod visitor;
 
 pub use answer_style::{Dialect, Envelope};
+pub use checks::Checks;
+pub use clock::Clock;
 pub use deliveries::SignedDelivery;
 pub use expected::ExpectedValues;
 pub use fault::{Faults, FaultsError};
@@ -79,9 +90,9 @@ pub use settings::{AuthAccepted, Quirks, Settings};
 pub use statement::{ChargeStated, CreditsFormat, ELSEWHERE};
 pub use stats::Stats;
 
-use crate::catalogue::Declaration;
 use answer_style::AnswerStyle;
 use axum::{Router, body::Body, http::Request};
+use check::Check;
 use jiff::{SignedDuration, Timestamp};
 use seen_routes::routes;
 use state::State;
@@ -99,7 +110,7 @@ pub struct Simulator(Arc<Shared>);
 struct Shared {
     settings: Settings,
     /// The checks at each path that is served.
-    routes: HashMap<String, Vec<Arc<Declaration>>>,
+    routes: HashMap<String, Vec<Arc<Check>>>,
     started: Instant,
     /// Notified when there may be something to deliver, and when a delivery has ended.
     changed: Notify,
@@ -115,7 +126,7 @@ impl fmt::Debug for Simulator {
 impl Simulator {
     /// A new service: no requests, no charges, and a full bucket.
     pub fn new(settings: Settings) -> Simulator {
-        let routes = routes(&settings.catalogue, settings.routes);
+        let routes = routes(&settings.checks, settings.routes);
         let state = Mutex::new(State::open(&settings, 0));
         Simulator(Arc::new(Shared { settings, routes, started: Instant::now(), changed: Notify::new(), state }))
     }
@@ -187,7 +198,7 @@ impl Simulator {
         clock.now().saturating_add(SignedDuration::from_secs(*date_ahead_s)).unwrap_or(Timestamp::MAX)
     }
 
-    fn checks_at(&self, path: &str) -> Option<&[Arc<Declaration>]> {
+    fn checks_at(&self, path: &str) -> Option<&[Arc<Check>]> {
         self.0.routes.get(path).map(Vec::as_slice)
     }
 
