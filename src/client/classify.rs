@@ -158,6 +158,8 @@ fn outcome(said: &Said<'_>, spec: &ReplySpec<'_>, charge: &Amount) -> Outcome {
             // It proves nothing: the service may have answered, and its answer was held back.
             outcome if said.author == Author::Another && outcome != Outcome::Misrouted => Outcome::Unknown,
             _ if is_cached_failure(kind, said.value(), spec.cached_failure) => Outcome::CachedFailure,
+            // The service is asked about its account, and the answer that this may stand for is not given up.
+            Outcome::Unauthorised if kind == ReplyKind::Forbidden && said.author == Author::Unclear => Outcome::Blocked,
             // Only a complete reply is about the row.
             Outcome::Refused if said.json.is_none() && said.author == Author::Unclear => Outcome::Unknown,
             outcome => outcome,
@@ -173,7 +175,7 @@ pub(super) fn refusal(kind: ReplyKind, stated: Option<Credits>) -> Outcome {
         ReplyKind::NoCredits => Outcome::NoCredits,
         ReplyKind::TooMany => Outcome::RateLimited,
         kind if kind.is_misrouted() => Outcome::Misrouted,
-        kind if kind.is_server_error() && stated == Some(Credits::ZERO) => Outcome::Uncharged,
+        ReplyKind::Unavailable if stated == Some(Credits::ZERO) => Outcome::Uncharged,
         // Any other 409 proves nothing: an earlier request with the same key may have been charged.
         _ => Outcome::Unknown,
     }

@@ -180,7 +180,6 @@ fn each_refusal_has_its_outcome_in_either_error_format() {
             (415, Outcome::Refused),
             (422, Outcome::Refused),
             (401, Outcome::Unauthorised),
-            (403, Outcome::Unauthorised),
             (402, Outcome::NoCredits),
             (429, Outcome::RateLimited),
             (301, Outcome::Misrouted),
@@ -215,10 +214,21 @@ fn a_refusal_by_something_between_proves_nothing() {
 }
 
 #[test]
-fn a_stated_zero_settles_a_5xx_and_never_a_409() {
+fn a_403_is_the_services_only_with_the_content_of_its_errors() {
+    assert_eq!(outcome_of(403, r#"{"error": {"code": "X", "message": "no"}}"#), Outcome::Unauthorised);
+    // A filter between may have put it in the place of an answer.
+    for body in [r#"{"message": "Forbidden"}"#, r#"{"error": "no"}"#, "{}", "{"] {
+        assert_eq!(outcome_of(403, body), Outcome::Blocked, "{body}");
+    }
+}
+
+#[test]
+fn a_stated_zero_settles_a_503_and_no_other_status() {
     let body = r#"{"error": {"code": "ASYNC_FALLBACK_REQUIRES_WEBHOOK"}, "creditsUsed": 0}"#;
     assert_eq!(outcome_of(503, body), Outcome::Uncharged);
-    assert_eq!(outcome_of(409, body), Outcome::Unknown);
+    for status in [409, 500, 502, 504] {
+        assert_eq!(outcome_of(status, body), Outcome::Unknown, "{status}");
+    }
 }
 
 #[test]

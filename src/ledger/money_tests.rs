@@ -3,6 +3,7 @@
 
 mod job_orders;
 mod jobs;
+mod unclear;
 
 use super::*;
 use crate::model::{
@@ -121,6 +122,7 @@ impl Book {
             charge_unreadable: false,
             job_hold: self.job_hold,
             unreadable: None,
+            is_of_another: false,
             failure: Some(refused()),
             remaining: None,
             before: self.account(),

@@ -208,6 +208,22 @@ impl Reading {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
+    /// The next requests of a check that were never sent, after the first and up to the second of these.
+    pub fn new_requests_of(
+        &self,
+        check: &str,
+        (after, until): (RequestId, RequestId),
+        count: usize,
+    ) -> Result<Vec<RequestId>, LedgerError> {
+        let sql = "SELECT id FROM request
+                   WHERE state = 0 AND state NOT IN (1, 10) AND attempts = 0 AND id > ?1 AND id <= ?2 AND check_name = ?3
+                   ORDER BY id LIMIT ?4";
+        let mut select = self.conn.prepare_cached(sql)?;
+        let found =
+            select.query_map(params![after.0, until.0, check, count as i64], |row| row.get(0).map(RequestId))?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
     /// The number of the last attempt of all requests that a run may send again; 0 if none was sent. Attempts are numbered
     /// across the whole ledger.
     pub fn last_attempt(&self) -> Result<u64, LedgerError> {

@@ -49,6 +49,8 @@ pub struct Settlement {
     pub job_hold: Credits,
     /// The raw body of a complete reply that could not be read.
     pub unreadable: Option<Vec<u8>>,
+    /// The reply is not the service's, so it says nothing about what the service will reply.
+    pub is_of_another: bool,
     /// The failure, if this attempt makes the request fail.
     pub failure: Option<Failure>,
     /// The balance that the reply states.
@@ -311,7 +313,7 @@ fn keep_unclear(store: &Store, row: &RequestRow, settlement: &Settlement) -> Res
     if !settlement.outcome.is_unclear() {
         return Ok(row.standing.unclear);
     }
-    let unclear = row.standing.unclear.saturating_add(1);
+    let unclear = row.standing.unclear.saturating_add(u32::from(!settlement.is_of_another));
     let sql = "UPDATE request SET unclear = ?2 WHERE id = ?1";
     store.conn.prepare_cached(sql)?.execute(params![row.id, unclear])?;
     if let Some(body) = &settlement.unreadable {

@@ -99,15 +99,18 @@ pub enum Outcome {
     Refused,
     /// A reply that is not an answer, and states a charge above zero or one that cannot be read (`None`).
     ChargedRefusal { stated: Option<Credits> },
-    /// 401, 403.
+    /// 401, 403: the service refuses the API key or its rights.
     Unauthorised,
+    /// A 403 that something between here and the service may have written, perhaps in place of an answer. It proves
+    /// nothing.
+    Blocked,
     /// 402.
     NoCredits,
     /// 429.
     RateLimited,
     /// 3xx, 404, 405 on a submit route. It proves nothing about a charge: it may be how the service says "no record".
     Misrouted,
-    /// A 5xx that states `creditsUsed` 0: proof for this attempt, but not for an earlier one that may still be in
+    /// A 503 that states `creditsUsed` 0: proof for this attempt, but not for an earlier one that may still be in
     /// progress.
     Uncharged,
     /// The service would have to answer later, which needs a webhook, and states `creditsUsed` 0. It proves this attempt
@@ -136,6 +139,7 @@ impl Outcome {
             Outcome::Refused => "refused",
             Outcome::ChargedRefusal { .. } => "charged_refusal",
             Outcome::Unauthorised => "unauthorised",
+            Outcome::Blocked => "blocked",
             Outcome::NoCredits => "no_credits",
             Outcome::RateLimited => "rate_limited",
             Outcome::Misrouted => "misrouted",

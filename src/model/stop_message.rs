@@ -20,14 +20,14 @@ impl fmt::Display for Stop {
             Stop::Budget(BudgetRefusal::Unread) => f.write_str("the account's balance was never read; run again"),
             Stop::Price { check, stated, table, request: Some(RequestId(request)) } => write!(
                 f,
-                "the service states {stated} credits for `{check}`, but the price table says {table}. If the amount \
+                "the service states {stated} credits for `{check}`, expected at most {table}. If the amount \
                  is right, run again with --price {check}={stated}. If it is not, book the right amount with `rescreen \
                  resolve --charge N --request {request} --reason \"WHY\"` once the request has an answer, and run again with \
                  --continue-anyway"
             ),
             Stop::Price { check, stated, table, request: None } => write!(
                 f,
-                "the service charged {stated} credits for `{check}`, but the price table says {table}: no reply stated \
+                "the service charged {stated} credits for `{check}`, expected at most {table}: no reply stated \
                  the charge, but the balance fell by it while only this request was in flight. If the charge is right, \
                  run again with --price {check}={stated}. If another program spent the difference, run again with \
                  --continue-anyway"

@@ -61,7 +61,9 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
                 // An earlier attempt may have been charged, and a later refusal proves nothing about it.
                 if standing.unproven > 0 { to(State::InDoubt, Hold::Keep) } else { to(State::Planned, Hold::Release) }
             }
-            Outcome::Misrouted | Outcome::Unreadable | Outcome::Unconvincing | Outcome::Unknown => in_doubt,
+            Outcome::Blocked | Outcome::Misrouted | Outcome::Unreadable | Outcome::Unconvincing | Outcome::Unknown => {
+                in_doubt
+            }
         }),
 
         (State::Submitted, Event::JobCharged { so_far }) if so_far > standing.held => {

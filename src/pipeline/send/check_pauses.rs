@@ -1,4 +1,4 @@
-//! Whose limit a push-back is: the account's, or that of one check. If a check is refused again while others are answered,
+//! Whose limit a push-back is: the account's, or that of one check or job. If a check is refused again while others are answered,
 //! the limit is that check's: only its requests wait, longer each time. After a pause, one of them shows whether the limit
 //! is over. If several checks are refused, the limit is the account's.
 
@@ -15,6 +15,9 @@ const GROWN_MAX: Duration = Duration::from_secs(60);
 /// How long a request waits while another one of its check is on the way to show whether the limit is over.
 const PROBED: Duration = Duration::from_millis(250);
 
+/// A refusal of another check counts this much longer than a push-back that is waited for.
+const LATELY: Duration = Duration::from_secs(60);
+
 /// Who has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
@@ -30,8 +33,10 @@ pub struct CheckPauses(Mutex<Pauses>);
 
 #[derive(Debug, Default)]
 struct Pauses {
-    /// The number of answers to all checks.
+    /// The number of answers to all checks, and of replies to polls.
     answers: u64,
+    /// How many there were when a poll was last pushed back.
+    answers_at_poll: u64,
     by_check: BTreeMap<String, OfCheck>,
 }
 
@@ -86,7 +91,9 @@ impl CheckPauses {
     pub fn pushed_back(&self, check: &str, stated: Duration, wait_max: Duration, now: Moment) -> Waits {
         let mut pauses = self.lock();
         let all = pauses.answers;
-        let is_alone = !pauses.by_check.iter().any(|(name, other)| name != check && other.refused.is_some());
+        let is_late = |other: &OfCheck| other.last_refusal.is_none_or(|at| now.since(at) > wait_max + LATELY);
+        let is_refused = |other: &OfCheck| other.refused.is_some() && !is_late(other);
+        let is_alone = !pauses.by_check.iter().any(|(name, other)| name != check && is_refused(other));
         let of_check = pauses.by_check.entry(check.to_owned()).or_default();
         let others = all - of_check.answers;
         let was_refused = of_check.refused.is_some_and(|before| others > before);
@@ -101,6 +108,19 @@ impl CheckPauses {
         let length = stated.max(grown);
         of_check.pause = Some(OwnPause { length, until: now + length, probe: None });
         Waits::Check(length)
+    }
+
+    /// Records that a poll was not pushed back.
+    pub fn poll_answered(&self) {
+        self.lock().answers += 1;
+    }
+
+    /// Decides whether a push-back of a poll is about its job alone: anything was answered since the last one. If the
+    /// account were over its rate, requests and other polls would be pushed back too.
+    pub fn is_of_one_job(&self) -> bool {
+        let mut pauses = self.lock();
+        let answers = pauses.answers;
+        std::mem::replace(&mut pauses.answers_at_poll, answers) < answers
     }
 
     /// How long a request of the check must wait; `None` if it may be sent now.
@@ -201,6 +221,28 @@ mod tests {
             assert_eq!(pushed_back(&alone, "a", 1_000), Waits::All(SECOND * 1_000));
             alone.answered("a", later());
         }
+    }
+
+    #[test]
+    fn a_refusal_that_nothing_followed_counts_for_a_time_only() {
+        for (later, waits) in [(MOST, Waits::All(SECOND)), (MOST + LATELY + SECOND, Waits::Check(SECOND))] {
+            let pauses = CheckPauses::default();
+            assert_eq!(pushed_back(&pauses, "b", 1), Waits::All(SECOND));
+            let pushed_back = || pauses.pushed_back("a", SECOND, MOST, NOW + later);
+            assert_eq!(pushed_back(), Waits::All(SECOND));
+            pauses.answered("c", NOW + later);
+            assert_eq!(pushed_back(), waits, "{later:?}");
+        }
+    }
+
+    #[test]
+    fn a_poll_is_pushed_back_for_its_own_job_if_anything_was_answered_since_the_last_one() {
+        let pauses = CheckPauses::default();
+        assert!(!pauses.is_of_one_job(), "nothing was answered");
+        pauses.answered("a", NOW);
+        assert!(pauses.is_of_one_job() && !pauses.is_of_one_job(), "the second in a row is the account's");
+        pauses.poll_answered();
+        assert!(pauses.is_of_one_job());
     }
 
     #[test]

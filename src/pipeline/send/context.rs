@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     catalogue::{BodyShape, Declaration},
-    client::{Auth, Client, Delays, ReplySpec},
+    client::{Auth, Client, Delays, ReplyKind, ReplySpec},
     ledger::Ledger,
     model::{Clock, Credits, RequestId, clock::ClockWatch},
     pipeline::{campaign::Campaign, judge::Judge},
@@ -107,8 +107,8 @@ pub struct Candidate {
     pub is_repeat: bool,
     /// The change of [`Schedule::new_since_repeat`](super::schedule::Schedule) by its last turn, to take it back.
     pub turn: i64,
-    /// It was refused in this run while the account was in order.
-    pub was_refused_alone: bool,
+    /// How it was refused in this run while the account was in order. Another refusal begins anew.
+    pub refused_alone: Option<ReplyKind>,
     /// After that, nothing else was left to send.
     pub was_set_aside: bool,
     /// How often it was pending in this run.
@@ -140,7 +140,7 @@ impl Candidate {
             is_of_earlier_run: false,
             is_repeat: false,
             turn: 0,
-            was_refused_alone: false,
+            refused_alone: None,
             was_set_aside: false,
             repeats: 0,
             push_backs: 0,

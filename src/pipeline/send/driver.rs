@@ -19,10 +19,7 @@ use super::{
 use crate::{
     error::Error,
     ledger::DueJob,
-    model::{
-        Permit, Stop,
-        state::{Outcome, State},
-    },
+    model::{Permit, Stop, state::State},
     pipeline::intake::IntakeProgress,
 };
 use futures::FutureExt;
@@ -41,6 +38,9 @@ use tokio::{
 /// The minimum number of requests read from the ledger at once. While another connection writes, each read starts with
 /// an empty page cache.
 const READY_MIN: usize = 512;
+
+/// How long the last reading of the balance may take after the time is up.
+const LAST_READING: Duration = Duration::from_secs(10);
 
 /// An attempt that has ended.
 type Joined = Result<Result<(Candidate, AttemptEnd), Error>, JoinError>;
@@ -266,7 +266,7 @@ impl Driver {
             self.rests_until = Some(Instant::now() + after);
             self.report();
         }
-        let is_refused = matches!(why, Why::Refused(refused) if refused.1.reply.outcome == Outcome::Unauthorised);
+        let is_refused = matches!(why, Why::Refused(refused) if refused.1.reply.kind.is_unauthorised());
         self.context.key_in_question.store(is_refused, Ordering::Relaxed);
         let context = Arc::clone(&self.context);
         let rest = self.rests_until;
@@ -276,8 +276,11 @@ impl Driver {
             }
             read_balance(&context).await
         });
+        // At the end, the last reading may take this long beyond the deadline.
+        let last = Instant::now() + LAST_READING;
+        let deadline = self.channels.deadline.map(|at| if self.engine.is_ending() { at.max(last) } else { at });
         let read = loop {
-            let RunChannels { signals, deadline, .. } = &mut self.channels;
+            let signals = &mut self.channels.signals;
             tokio::select! {
                 biased;
                 Some(signal) = signals.recv() => {
@@ -285,7 +288,7 @@ impl Driver {
                     self.following.abort().await;
                     break Break(signal.stop());
                 }
-                () = until(*deadline) => break Break(Stop::TimeIsUp),
+                () = until(deadline) => break Break(Stop::TimeIsUp),
                 read = &mut reading => break read?,
                 _ = self.tick.tick() => self.report(),
             }

@@ -61,6 +61,12 @@ impl Limits {
         used.sent.get(over).map(|at| HOUR.saturating_sub(now.since(*at)))
     }
 
+    /// The checks that must wait now.
+    pub fn waiting(&mut self, now: Moment) -> Vec<String> {
+        let names: Vec<String> = self.by_check.keys().cloned().collect();
+        names.into_iter().filter(|name| self.wait(name, now).is_some()).collect()
+    }
+
     /// Counts a request that is sent.
     pub fn started(&mut self, check: &str, now: Moment) {
         if let Some(used) = self.by_check.get_mut(check) {

@@ -58,9 +58,11 @@ impl Attempt {
         }
     }
 
-    /// Whether the reply is not the service's, or is an answer that cannot be read.
+    /// Whether there is a reply that is not the service's, or of which nothing can be read: a body that is cut or encoded,
+    /// or a status that says nothing about the request.
     pub fn is_not_read(&self) -> bool {
-        self.reply.outcome == Outcome::Unreadable || self.is_of_another() && !self.is_outage()
+        let is_unclear = matches!(self.reply.outcome, Outcome::Unreadable | Outcome::Unknown) && !self.is_conflict();
+        (is_unclear || self.is_of_another()) && !self.is_outage()
     }
 
     /// Whether something between here and the service replied.
@@ -70,7 +72,7 @@ impl Attempt {
 
     /// The same, if it cannot be excluded: firewalls refuse in JSON, too.
     pub fn may_be_of_another(&self) -> bool {
-        let is_unclear = self.reply.outcome == Outcome::Unauthorised && self.reply.author == Author::Unclear;
+        let is_unclear = self.reply.kind.is_unauthorised() && self.reply.author == Author::Unclear;
         // The service may keep its own refusal under the key.
         self.is_of_another() || is_unclear && !self.is_tried_in_several_runs()
     }
@@ -90,7 +92,10 @@ impl Attempt {
     pub fn may_be_the_rows_fault(&self) -> bool {
         let settled = (self.settled.state, self.reply.outcome);
         !self.may_be_of_another()
-            && matches!(settled, (State::Planned, _) | (State::InDoubt, Outcome::Misrouted | Outcome::Unreadable))
+            && matches!(
+                settled,
+                (State::Planned, _) | (State::InDoubt, Outcome::Blocked | Outcome::Misrouted | Outcome::Unreadable)
+            )
     }
 
     /// Whether a refusal repeated under the last of this many new keys, so the key is not the cause.
@@ -141,8 +146,7 @@ pub fn next_step(mut candidate: Candidate, attempted: &Attempt, answered: u64, m
         (State::Answered, _) => Next::Answered(candidate),
         (State::Submitted, _) => Next::Submitted(candidate),
         (State::Failed | State::Quarantined, _) => Next::Failed(candidate),
-        (_, Outcome::Unauthorised) => Next::AskAccount(candidate),
-        (_, Outcome::Misrouted) => Next::AskAccount(candidate),
+        (_, Outcome::Unauthorised | Outcome::Blocked | Outcome::Misrouted) => Next::AskAccount(candidate),
         // The same reply came again when the request was repeated.
         (_, Outcome::Unreadable) if attempted.settled.unclear >= 2 && !attempted.is_of_another() => {
             Next::AskAccount(candidate)

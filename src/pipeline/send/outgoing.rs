@@ -73,6 +73,7 @@ impl Outgoing {
             charge_unreadable: false,
             job_hold: self.job_hold,
             unreadable: None,
+            is_of_another: false,
             failure: None,
             remaining: None,
             before: self.before,

@@ -216,7 +216,9 @@ impl Prices {
             self.lowest = if has_fallen { remaining } else { self.lowest };
             self.unstated += u64::from(is_job || !(replied.is_stated_in_full() || has_fallen));
         }
-        if replied.is_stated_in_full() && self.alone_again.is_none() {
+        // A repeated answer states what it cost the first time.
+        let is_replay = candidate.in_doubt || self.may_repeat;
+        if replied.is_stated_in_full() && self.alone_again.is_none() && !is_replay {
             self.proves(&candidate.check);
             return None;
         }

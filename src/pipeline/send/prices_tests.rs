@@ -211,6 +211,17 @@ fn a_balance_that_does_not_fall_shows_nothing_and_holds_nothing_up() {
 }
 
 #[test]
+fn an_answer_to_a_request_in_doubt_proves_no_price() {
+    let mut run = Run::new();
+    let doubt = Candidate { in_doubt: true, ..one() };
+    run.prices.started(&doubt, run.account.reading, Moment::START);
+    run.prices.observe(&doubt, &answered(Some(5), None), Moment::START);
+    assert!(run.must_run_alone(), "it states what it cost the first time");
+    run.goes_alone(1_000, &answered(Some(5), None));
+    assert!(!run.must_run_alone());
+}
+
+#[test]
 fn a_charge_that_shows_seconds_later_is_waited_for() {
     let mut run = Run::after_first(&answered(None, None));
     assert_eq!(run.prices.next_reading(), Some(Duration::ZERO));

@@ -29,6 +29,9 @@ const REFUSED: [SentBefore; 3] = [
     SentBefore { state: State::Repeating, is_refused: true },
 ];
 
+/// The most skipped requests of a check that are read at once.
+const SKIPPED_PAGE: usize = 64;
+
 /// Requests of one kind, those not tried for the longest time first.
 #[derive(Clone, Copy)]
 struct Part {
@@ -79,6 +82,8 @@ pub struct Supply {
     pub doubts_first: bool,
     /// Checks that are not sent any more in this run.
     left_out: BTreeSet<String>,
+    /// Checks at their own limit, of which enough requests wait in memory. No more are read for now.
+    held: BTreeSet<String>,
     is_dry: bool,
     has_sent_before: bool,
 }
@@ -104,6 +109,21 @@ impl Supply {
         self.left_out.insert(check.to_owned());
     }
 
+    /// Reads no more new requests of a check for now.
+    pub fn hold(&mut self, check: &str) {
+        self.held.insert(check.to_owned());
+    }
+
+    /// Reads the requests of held checks again, if `is_free`.
+    pub fn release(&mut self, is_free: impl Fn(&str) -> bool) {
+        self.held.retain(|check| !is_free(check));
+    }
+
+    /// The checks of which no new requests are read for now.
+    pub fn held(&self) -> &BTreeSet<String> {
+        &self.held
+    }
+
     /// Returns true for a check that was left out.
     pub fn leaves_out(&self, check: &str) -> bool {
         self.left_out.contains(check)
@@ -118,6 +138,8 @@ pub struct RequestQueue {
     sent_before: Vec<Part>,
     /// The last new request that was read. New requests are read in ascending order.
     after_new: RequestId,
+    /// New requests of held checks that were not taken: those after the first and up to the second.
+    skipped: BTreeMap<String, (RequestId, RequestId)>,
     dry: bool,
     /// Serve nothing before all rows are ingested.
     wait_for_rows: bool,
@@ -133,6 +155,7 @@ impl RequestQueue {
             reading,
             sent_before,
             after_new: RequestId(0),
+            skipped: BTreeMap::new(),
             dry: false,
             wait_for_rows,
             only_doubts: false,
@@ -185,19 +208,44 @@ impl RequestQueue {
         checks: &BTreeMap<String, CheckContext>,
     ) -> Result<(), Error> {
         let doubts_first = supply.doubts_first;
+        if !self.only_doubts && !doubts_first {
+            self.read_skipped(page, supply)?;
+        }
         while have_new + page.new.len() < wanted && !self.only_doubts && !doubts_first {
             let read = self.reading.new_requests(self.after_new, wanted)?;
             let Some((last, _)) = read.last() else { break };
             self.after_new = *last;
-            page.new.extend(served(read, supply, checks).map(|(request, name)| Candidate::new(request, name)));
+            for (request, name) in served(read, supply, checks) {
+                // What was skipped comes first, so that each request is read once.
+                if supply.held().contains(&name) || self.skipped.contains_key(&name) {
+                    self.skipped.entry(name).or_insert((RequestId(request.0 - 1), request)).1 = request;
+                } else {
+                    page.new.push(Candidate::new(request, name));
+                }
+            }
         }
-        let has_none = have_new + page.new.len() == 0;
+        let has_none = have_new + page.new.len() == 0 && self.skipped.is_empty();
         let is_last = has_none && (intake.done || self.only_doubts);
         if has_none && !is_last && !doubts_first && self.has_overdue() {
             return Ok(());
         }
         page.again = self.again((supply, have_again), wanted, checks, is_last || doubts_first)?;
         self.dry = is_last && !doubts_first && !self.has_sent_before(doubts_first);
+        Ok(())
+    }
+
+    /// Reads some of the skipped requests of checks that are not held any more.
+    fn read_skipped(&mut self, page: &mut Page, supply: &Supply) -> Result<(), Error> {
+        let mut skipped = std::mem::take(&mut self.skipped);
+        for (name, (after, until)) in skipped.iter_mut().filter(|(name, _)| !supply.held().contains(*name)) {
+            let read = self.reading.new_requests_of(name, (*after, *until), SKIPPED_PAGE)?;
+            *after = if read.len() < SKIPPED_PAGE { *until } else { read.last().copied().unwrap_or(*until) };
+            if !supply.leaves_out(name) {
+                page.new.extend(read.into_iter().map(|request| Candidate::new(request, name.clone())));
+            }
+        }
+        skipped.retain(|_, (after, until)| after != until);
+        self.skipped = skipped;
         Ok(())
     }
 

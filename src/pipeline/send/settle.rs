@@ -63,6 +63,7 @@ pub(super) async fn settle(
         job_charged: reply.charge.credits().unwrap_or_default(),
         charge_unreadable: matches!(reply.charge, Amount::Unreadable(_)),
         unreadable,
+        is_of_another: reply.author == Author::Another,
         failure: reply.outcome.is_refusal().then(|| refusal(&reply)),
         remaining: reply.remaining,
         pause_until_us: of_all(waits).map(|pause| pause_end(pause, now_us)),

@@ -130,6 +130,25 @@ async fn a_page_for_every_message_of_one_campaign_fails_no_row_in_sandbox_either
 }
 
 #[tokio::test(start_paused = true)]
+async fn answers_that_cannot_be_decoded_stop_the_run_before_the_budget_is_spent() {
+    let mut world = World::new().rows(60).max_credits(60).under_paused_time();
+    world.paused().stands_between(|path, _| {
+        let mut reply = reply(200, "not brotli");
+        reply.headers_mut().insert("content-encoding", HeaderValue::from_static("br"));
+        (path != "/my_credits").then_some(reply)
+    });
+    let ran = world.run().await.exits(ExitCode::Service);
+    let ran = ran.stops_with(|stop| matches!(stop, Stop::NotTheService { .. }));
+    let held = ran.report().sums.account.held.0;
+    assert!((6..12).contains(&held), "{held}");
+    // They may have been paid for, so no new one is sent before one of them is answered.
+    let again = world.run().await.exits(ExitCode::Service);
+    assert_eq!(again.report().sums.account.held.0, held);
+    world.paused().works_again();
+    world.run().await.exits(ExitCode::Complete).charged(60);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_stop_line_shows_what_the_pages_have_in_common() {
     let (_, ran) = intercepted(12, 4..=12, 403, PAGE).await;
     ran.stops_with(

@@ -8,6 +8,7 @@ use crate::support::{
 };
 use rescreen::{
     model::{ExitCode, state::State},
+    simulator::ChargeStated,
     sink::DatasetKind,
 };
 use std::time::Duration;
@@ -119,6 +120,21 @@ async fn a_spent_budget_does_not_keep_jobs_from_ending() {
     assert_eq!(ran.posts(), 6);
     world.paused().at_hours_minutes(1, 0).await;
     is_complete(&world.collect(None).await, 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn collect_whose_time_is_up_says_that_jobs_are_left_also_after_a_result() {
+    let mut world = takes(2, MINUTE * 20).service(|settings| settings.charge_stated = Some(ChargeStated::Nothing));
+    world.run().await.exits(ExitCode::Jobs);
+    let left = std::sync::Mutex::new(None::<String>);
+    world.paused().says_about_jobs(move |path, said| {
+        let mut left = left.lock().unwrap();
+        let open = serde_json::json!({"jobId": said["jobId"], "status": "pending"}).to_string();
+        (left.get_or_insert_with(|| path.to_owned()) == path).then_some((200, open))
+    });
+    world.paused().at_hours_minutes(1, 0).await;
+    let ran = world.collect(Some(MINUTE * 5)).await.exits(ExitCode::Jobs).in_state(State::Submitted, 1);
+    assert_eq!(ran.results().len() + ran.failures().len(), 1, "one had a result");
 }
 
 #[tokio::test(start_paused = true)]

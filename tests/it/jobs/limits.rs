@@ -41,6 +41,31 @@ async fn a_check_at_its_limit_does_not_hold_back_another_check() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn however_many_rows_wait_for_their_limit_the_other_check_goes_on() {
+    let limited = CheckSettings { per_hour: Some(10), ..CheckSettings::default() };
+    let mut world = with(limited, 1_500).campaign(|file| {
+        let mut media = file.checks[0].clone();
+        media.check = "adverse-media".to_owned();
+        media.fields.remove("country");
+        file.checks.push(media);
+        file.budget.prices.insert("adverse-media".to_owned(), rescreen::model::Credits(1));
+    });
+    let ran = world.run_for(Duration::from_secs(1_800)).await;
+    assert_eq!(ran.stats.by_route.get("POST /adverse-media"), Some(&1_500));
+    assert_eq!(ran.stats.by_route.get("POST /aml-screening"), Some(&10));
+    let mut world = world.campaign(|file| file.service.checks.clear());
+    world.run().await.exits(ExitCode::Complete).charged(3_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_that_wait_for_their_limit_are_all_sent_in_their_time() {
+    let limited = CheckSettings { per_hour: Some(400), ..CheckSettings::default() };
+    let mut world = with(limited, 1_500);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(1_500);
+    assert!(ran.elapsed >= Duration::from_secs(3 * 3_600), "{:?}", ran.elapsed);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_limit_of_one_in_flight_is_kept() {
     let limited = CheckSettings { in_flight: Some(1), ..CheckSettings::default() };
     let mut world = with(limited, 4).service(|settings| settings.latency = Duration::from_millis(100));

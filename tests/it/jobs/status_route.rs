@@ -3,9 +3,11 @@
 
 use super::{BUSINESS, submitted, world};
 use crate::support::{
+    paused::reply,
     ran::{Ran, results},
     tables::text,
 };
+use axum::http::HeaderValue;
 use rescreen::{
     model::{ExitCode, Stop, state::State},
     sink::DatasetKind,
@@ -124,6 +126,32 @@ async fn a_429_pauses_all_questions_and_they_are_asked_again() {
     let ran = world.collect(Some(HOUR)).await;
     balanced(&ran);
     assert_eq!(ran.results().len() + ran.failures().len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_429_about_one_job_delays_no_other() {
+    for wait in ["300", "3600"] {
+        let mut world = submitted(5).await;
+        let asked: Mutex<Vec<String>> = Mutex::default();
+        world.paused().stands_between(move |path, _| {
+            let mut asked = asked.lock().unwrap();
+            if !path.contains("/jobs/") {
+                return None;
+            }
+            asked.push(path.to_owned());
+            // One is answered before.
+            (asked.get(1).map(String::as_str) == Some(path)).then(|| {
+                let mut reply = reply(429, "{}");
+                reply.headers_mut().insert("retry-after", HeaderValue::from_static(wait));
+                reply
+            })
+        });
+        let ran = world.collect(None).await.exits(ExitCode::Jobs).in_state(State::Submitted, 1);
+        assert!(ran.elapsed < Duration::from_secs(60), "{wait}: {:?}", ran.elapsed);
+        assert_eq!(ran.results().len() + ran.failures().len(), 4, "{wait}");
+        world.paused().works_again();
+        balanced(&world.collect(Some(HOUR * 2)).await);
+    }
 }
 
 #[tokio::test(start_paused = true)]

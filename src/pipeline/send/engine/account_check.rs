@@ -5,13 +5,10 @@ use super::Engine;
 use crate::{
     model::{
         Credits, Failure, FailureCode, Mode, Stage, Stop,
-        state::{Event, Outcome, State},
+        state::{Event, Outcome},
         transitions::CACHED_REFUSALS_MAX,
     },
-    pipeline::{
-        send::{attempt_end::Attempt, context::Candidate, next_step::tried},
-        wording::counted,
-    },
+    pipeline::send::{attempt_end::Attempt, context::Candidate, next_step::tried},
 };
 use std::{
     ops::ControlFlow::{self, Break, Continue},
@@ -49,7 +46,7 @@ impl Engine {
         }
         let status = attempted.reply.http_status.unwrap_or_default();
         let stop = match attempted.reply.outcome {
-            Outcome::Unauthorised => Stop::CheckRefused { check: candidate.check.clone(), status },
+            Outcome::Unauthorised | Outcome::Blocked => Stop::CheckRefused { check: candidate.check.clone(), status },
             Outcome::Misrouted => {
                 let path = self.terms.paths.get(&candidate.check).cloned().unwrap_or_default();
                 Stop::Misrouted {
@@ -85,7 +82,7 @@ impl Engine {
     fn refused_alone(&mut self, candidate: Candidate, attempted: Attempt, stop: Stop) {
         let is_working = match attempted.reply.outcome {
             // The key, its rights and the route may have changed since an earlier run.
-            Outcome::Unauthorised | Outcome::Misrouted => self.guards.is_working(&candidate.check),
+            Outcome::Unauthorised | Outcome::Blocked | Outcome::Misrouted => self.guards.is_working(&candidate.check),
             _ => self.now.sums.was_answered(&candidate.check),
         };
         if attempted.reply.outcome == Outcome::RateLimited && !candidate.answered_beside {
@@ -93,67 +90,19 @@ impl Engine {
             self.leave_out(&candidate.check, stop);
             return;
         }
-        if candidate.was_refused_alone && (is_working || candidate.was_set_aside) {
+        let kind = Some(attempted.reply.kind);
+        let is_again = candidate.refused_alone == kind;
+        if is_again && (is_working || candidate.was_set_aside) {
             return self.row_at_fault(candidate, attempted);
         }
         if !is_working && self.guards.suspect(&candidate.check, candidate.request) {
             self.leave_out(&candidate.check, stop);
-        } else if candidate.was_refused_alone {
+        } else if is_again {
             self.spending.leaves(candidate.request);
             self.aside.push((candidate, stop));
         } else {
-            self.postpone(Candidate { was_refused_alone: true, ..candidate }, REFUSED_AGAIN);
+            self.postpone(Candidate { refused_alone: kind, ..candidate }, REFUSED_AGAIN);
         }
-    }
-
-    /// Sends no more requests of a check in this run; `stop` says why. The other checks continue, and the run reports the
-    /// stop at its end.
-    pub(super) fn leave_out(&mut self, check: &str, stop: Stop) {
-        self.supply.leave_out(check);
-        self.check_pauses.forget(check);
-        self.left_out.push(stop);
-        self.schedule.retain(|candidate| candidate.check != check);
-        self.aside.retain(|(candidate, _)| candidate.check != check);
-        self.spending.leave_out(check);
-    }
-
-    /// Called when nothing else is left to send. Requests that were set aside are sent again if their check was
-    /// ever answered. Otherwise nothing shows that the request itself is the cause, and the run stops.
-    pub(super) fn retry_set_aside(&mut self) {
-        for (candidate, stop) in std::mem::take(&mut self.aside) {
-            let uploads = self.guards.is_uploading(&candidate.check);
-            if let Stop::UploadUnusable { fault, .. } = &stop
-                && uploads
-            {
-                self.upload_failed(&candidate, fault);
-            } else if matches!(stop, Stop::UploadUnusable { .. }) {
-                self.stops.push(stop);
-            } else if self.now.sums.was_answered(&candidate.check) {
-                self.put_first(Candidate { was_set_aside: true, ..candidate });
-            } else {
-                self.stops.push(stop);
-            }
-        }
-        self.hold_back();
-    }
-
-    /// Adds to the stops, at the end of the run, why some requests were not sent or have no answer.
-    pub(super) fn gather_stops(&mut self) {
-        self.stops.extend(self.spending.spent());
-        self.stops.append(&mut self.left_out);
-        self.stops.append(&mut self.withholds);
-        if self.stops.is_empty() {
-            self.stops.extend(self.guards.intercepted());
-        }
-        if self.supply.doubts_first && self.now.sums.in_state(State::Planned) > 0 {
-            self.stops.push(Stop::NewWait);
-        }
-        if self.stops.is_empty() && self.left_unsent > 0 {
-            let requests = counted(self.left_unsent, "request was", "requests were");
-            let message = format!("{requests} refused repeatedly, without a charge");
-            self.stops.push(Stop::Unavailable { message });
-        }
-        self.stops.extend(self.polls.nothing().filter(|_| self.stops.is_empty()));
     }
 
     /// Fails the request, unless an earlier attempt may still be answered under its key, or nothing shows yet that

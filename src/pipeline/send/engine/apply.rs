@@ -1,6 +1,6 @@
 //! What the end of an attempt means for its request and for the run: acts on what [`next_step`] decides.
 
-use super::{Command, Engine, POSTPONED_MAX, Why};
+use super::{Command, Engine, Why};
 use crate::{
     client::Classified,
     error::Error,
@@ -240,17 +240,6 @@ impl Engine {
             let Some(candidate) = self.schedule.take() else { return };
             self.schedule.ended(&candidate);
             self.schedule.hold_back(self.now.at + wait, candidate);
-        }
-    }
-
-    /// Leaves the requests of a check that the service limits for a later run, before they take all the room for waiting
-    /// requests.
-    pub(super) fn leave_out_limited(&mut self) {
-        if self.schedule.postponed_count() >= POSTPONED_MAX
-            && let Some(check) = self.check_pauses.waiting()
-            && self.schedule.postponed_of(&check) >= POSTPONED_MAX / 2
-        {
-            self.leave_out(&check, Stop::CheckPaused { check: check.clone(), until_us: None });
         }
     }
 

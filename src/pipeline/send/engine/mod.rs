@@ -9,6 +9,7 @@ mod apply;
 mod files;
 mod flights;
 mod jobs;
+mod leaving_out;
 mod money;
 mod poll_history;
 
@@ -215,7 +216,7 @@ impl Engine {
     /// Stops sending. If nothing but jobs is left, the run ends without a stop.
     fn time_is_up(&mut self) {
         self.time_is_over = self.is_sent();
-        if !self.time_is_over {
+        if !(self.time_is_over || self.is_ending) {
             self.stops.push(Stop::TimeIsUp);
         }
     }
@@ -238,6 +239,7 @@ impl Engine {
         if intake.done {
             self.stops.extend(guards::expected_rows(sums.rows, self.terms.expect_rows));
         }
+        self.hold_limited();
         self.leave_out_limited();
         if [State::InDoubt, State::Repeating, State::Armed].iter().all(|doubt| sums.in_state(*doubt) == 0) {
             self.supply.doubts_first = false;
@@ -264,14 +266,6 @@ impl Engine {
         if self.commands.is_empty() && self.is_sent() && !self.aside.is_empty() {
             self.retry_set_aside();
         }
-    }
-
-    /// How many requests are wanted, if any.
-    pub fn wants(&self) -> Option<usize> {
-        let is_open = self.stops.is_empty() && !self.spending.is_spent();
-        let has_room =
-            self.schedule.new.len() < self.terms.in_flight && self.schedule.postponed_count() < POSTPONED_MAX;
-        (is_open && has_room).then_some(self.terms.in_flight)
     }
 
     /// What is known about the requests in the ledger.
@@ -368,6 +362,11 @@ impl Engine {
 
     fn read_balance(&mut self, after: Duration, why: Why) {
         self.commands.push(Command::ReadBalance { after, why });
+    }
+
+    /// Nothing is sent any more.
+    pub fn is_ending(&self) -> bool {
+        self.is_ending
     }
 
     /// A second interrupt came: requests that were in flight are in doubt.

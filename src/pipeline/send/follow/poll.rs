@@ -85,8 +85,11 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     // The parsed answer takes many times the memory of its body, so it is dropped before the next await.
     classified.answer = None;
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
-    // A 503 may be about this job alone. It is polled again when the reply says.
-    let is_of_all = classified.kind == ReplyKind::TooMany;
+    // A 503 may be about this job alone, and so may a 429. It is polled again when the reply says.
+    let is_of_all = classified.kind == ReplyKind::TooMany && !context.check_pauses.is_of_one_job();
+    if classified.push_back.is_none() && !classified.kind.is_outage() {
+        context.check_pauses.poll_answered();
+    }
     if let Some(pause) = pause.filter(|_| is_of_all) {
         close_gate(context, pause.min(PUSH_BACK_MAX), classified.http_status);
         context.ledger.pause_until(pause_end(pause, now_us), now_us).await?;

@@ -1,7 +1,7 @@
 //! The next step, modified by a planted bug if there is one.
 
 use super::{
-    attempt_end::Attempted,
+    attempt_end::Attempt,
     context::Candidate,
     next_step::{self, ATTEMPTS_MAX, Next, tried},
 };
@@ -12,27 +12,27 @@ use crate::model::{
 };
 
 /// Decides what comes next. `answered` is the number of answers to all requests of this run.
-pub fn next_step(one: Candidate, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
-    let outcome = attempted.outcome;
-    match next_step::next_step(one, attempted, answered, mode) {
-        Next::AskAccount(one) if outcome == Outcome::Unauthorised && planted(Bug::UnauthorisedRetried) => {
-            tried(one, attempted, mode)
+pub fn next_step(candidate: Candidate, attempted: &Attempt, answered: u64, mode: Mode) -> Next {
+    let outcome = attempted.reply.outcome;
+    match next_step::next_step(candidate, attempted, answered, mode) {
+        Next::AskAccount(candidate) if outcome == Outcome::Unauthorised && planted(Bug::UnauthorisedRetried) => {
+            tried(candidate, attempted, mode)
         }
-        Next::AskAccount(one) if outcome == Outcome::Unreadable && planted(Bug::UnreadableWithoutEnd) => {
-            tried(one, attempted, mode)
+        Next::AskAccount(candidate) if outcome == Outcome::Unreadable && planted(Bug::UnreadableWithoutEnd) => {
+            tried(candidate, attempted, mode)
         }
-        Next::Again(one, _) | Next::LeftForLater(one)
+        Next::Again(candidate, _) | Next::LeftForLater(candidate)
             if outcome == Outcome::Unknown
-                && attempted.http_status.is_none()
+                && attempted.reply.http_status.is_none()
                 && attempted.settled.state == State::InDoubt
                 && planted(Bug::NewKeyAfterTimeout) =>
         {
-            Next::NewKey(one)
+            Next::NewKey(candidate)
         }
-        Next::LeftForLater(one)
-            if mode == Mode::Production && one.attempts >= ATTEMPTS_MAX && planted(Bug::SixAttemptsFail) =>
+        Next::LeftForLater(candidate)
+            if mode == Mode::Production && candidate.attempts >= ATTEMPTS_MAX && planted(Bug::SixAttemptsFail) =>
         {
-            Next::AttemptsOver(one)
+            Next::AttemptsOver(candidate)
         }
         next => next,
     }
