@@ -33,10 +33,12 @@ pub struct CheckPauses(Mutex<Pauses>);
 
 #[derive(Debug, Default)]
 struct Pauses {
-    /// The number of answers to all checks, and of replies to polls.
+    /// The number of answers to all checks.
     answers: u64,
-    /// How many there were when a poll was last pushed back.
-    answers_at_poll: u64,
+    /// The number of replies to polls. They say nothing about the limit of a check.
+    polled: u64,
+    /// How many of both there were when a poll was last pushed back.
+    at_last_poll: u64,
     by_check: BTreeMap<String, OfCheck>,
 }
 
@@ -112,15 +114,15 @@ impl CheckPauses {
 
     /// Records that a poll was not pushed back.
     pub fn poll_answered(&self) {
-        self.lock().answers += 1;
+        self.lock().polled += 1;
     }
 
     /// Decides whether a push-back of a poll is about its job alone: anything was answered since the last one. If the
     /// account were over its rate, requests and other polls would be pushed back too.
     pub fn is_of_one_job(&self) -> bool {
         let mut pauses = self.lock();
-        let answers = pauses.answers;
-        std::mem::replace(&mut pauses.answers_at_poll, answers) < answers
+        let answered = pauses.answers + pauses.polled;
+        std::mem::replace(&mut pauses.at_last_poll, answered) < answered
     }
 
     /// How long a request of the check must wait; `None` if it may be sent now.

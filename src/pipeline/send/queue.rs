@@ -1,4 +1,4 @@
-//! The request queue: reads new requests in input order from the ledger, and requests that were sent before (in doubt,
+//! The request queue: reads new requests in input order from the ledger, later where their check is at its own limit, and requests that were sent before (in doubt,
 //! pending, or refused without a charge). It reads page by page, so that memory use does not grow with the number of
 //! waiting requests.
 
@@ -29,6 +29,8 @@ const REFUSED: [SentBefore; 3] = [
     SentBefore { state: State::Repeating, is_refused: true },
 ];
 
+/// The most pages that are read at once. Where few requests are wanted of many, replies are heard in between.
+const PAGES_MAX: usize = 64;
 /// The most skipped requests of a check that are read at once.
 const SKIPPED_PAGE: usize = 64;
 
@@ -211,9 +213,16 @@ impl RequestQueue {
         if !self.only_doubts && !doubts_first {
             self.read_skipped(page, supply)?;
         }
-        while have_new + page.new.len() < wanted && !self.only_doubts && !doubts_first {
+        // Whether every new request was read, or is skipped.
+        let mut is_at_end = self.only_doubts || doubts_first;
+        let mut pages = 0;
+        while have_new + page.new.len() < wanted && !is_at_end && pages < PAGES_MAX {
             let read = self.reading.new_requests(self.after_new, wanted)?;
-            let Some((last, _)) = read.last() else { break };
+            let Some((last, _)) = read.last() else {
+                is_at_end = true;
+                break;
+            };
+            pages += 1;
             self.after_new = *last;
             for (request, name) in served(read, supply, checks) {
                 // What was skipped comes first, so that each request is read once.
@@ -224,25 +233,24 @@ impl RequestQueue {
                 }
             }
         }
-        let has_none = have_new + page.new.len() == 0 && self.skipped.is_empty();
+        let has_none = have_new + page.new.len() == 0 && is_at_end;
         let is_last = has_none && (intake.done || self.only_doubts);
         if has_none && !is_last && !doubts_first && self.has_overdue() {
             return Ok(());
         }
         page.again = self.again((supply, have_again), wanted, checks, is_last || doubts_first)?;
-        self.dry = is_last && !doubts_first && !self.has_sent_before(doubts_first);
+        self.dry = is_last && self.skipped.is_empty() && !doubts_first && !self.has_sent_before(doubts_first);
         Ok(())
     }
 
     /// Reads some of the skipped requests of checks that are not held any more.
     fn read_skipped(&mut self, page: &mut Page, supply: &Supply) -> Result<(), Error> {
         let mut skipped = std::mem::take(&mut self.skipped);
+        skipped.retain(|name, _| !supply.leaves_out(name));
         for (name, (after, until)) in skipped.iter_mut().filter(|(name, _)| !supply.held().contains(*name)) {
             let read = self.reading.new_requests_of(name, (*after, *until), SKIPPED_PAGE)?;
             *after = if read.len() < SKIPPED_PAGE { *until } else { read.last().copied().unwrap_or(*until) };
-            if !supply.leaves_out(name) {
-                page.new.extend(read.into_iter().map(|request| Candidate::new(request, name.clone())));
-            }
+            page.new.extend(read.into_iter().map(|request| Candidate::new(request, name.clone())));
         }
         skipped.retain(|_, (after, until)| after != until);
         self.skipped = skipped;

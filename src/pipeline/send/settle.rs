@@ -123,9 +123,11 @@ fn read(
         // A reply from the wrong side is not an answer for this campaign.
         reply.outcome = Outcome::Unknown;
     }
-    if is_unsent && reply.outcome == Outcome::Unknown {
-        // Whatever the reply to its upload means, the request itself was not sent.
-        reply.outcome = Outcome::NotWritten;
+    // Whatever the reply to its upload means, the request itself was not sent.
+    match reply.outcome {
+        Outcome::Unknown if is_unsent => reply.outcome = Outcome::NotWritten,
+        Outcome::Blocked if is_unsent => reply.outcome = Outcome::Unauthorised,
+        _ => {}
     }
     reply
 }

@@ -301,6 +301,7 @@ async fn a_page_in_answer_to_a_step_proves_nothing_and_the_next_run_uploads_agai
         (Step::Announce, 401, page),
         (Step::Announce, 402, page),
         (Step::Announce, 403, page),
+        (Step::Announce, 403, r#"{"message": "Forbidden"}"#),
         (Step::Announce, 413, ""),
         (Step::Announce, 415, page),
         (Step::Announce, 422, r#"{"message": "blocked"}"#),

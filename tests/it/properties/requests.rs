@@ -52,6 +52,7 @@ fn turn() -> impl Strategy<Value = Turn> {
         Outcome::Unreadable,
         Outcome::Unconvincing,
         Outcome::Misrouted,
+        Outcome::Blocked,
     ]);
     let charging = prop::option::of(1..=PRICE);
     let charging = charging.prop_map(|stated| Outcome::ChargedRefusal { stated: stated.map(Credits) });
@@ -145,7 +146,8 @@ impl Truth {
                 | Outcome::Accepted { .. }
                 | Outcome::Unreadable
                 | Outcome::Unconvincing
-                | Outcome::Misrouted,
+                | Outcome::Misrouted
+                | Outcome::Blocked,
             )
             | Event::FoundArmed
                 if turn.charges =>

@@ -8,7 +8,11 @@ use crate::{
         state::{Event, Outcome},
         transitions::CACHED_REFUSALS_MAX,
     },
-    pipeline::send::{attempt_end::Attempt, context::Candidate, next_step::tried},
+    pipeline::send::{
+        attempt_end::Attempt,
+        context::Candidate,
+        next_step::{ATTEMPTS_MAX, tried},
+    },
 };
 use std::{
     ops::ControlFlow::{self, Break, Continue},
@@ -91,7 +95,8 @@ impl Engine {
             return;
         }
         let kind = Some(attempted.reply.kind);
-        let is_again = candidate.refused_alone == kind;
+        // Two servers behind one address may refuse in turn.
+        let is_again = candidate.refused_alone == kind || candidate.attempts >= ATTEMPTS_MAX;
         if is_again && (is_working || candidate.was_set_aside) {
             return self.row_at_fault(candidate, attempted);
         }
@@ -101,7 +106,8 @@ impl Engine {
             self.spending.leaves(candidate.request);
             self.aside.push((candidate, stop));
         } else {
-            self.postpone(Candidate { refused_alone: kind, ..candidate }, REFUSED_AGAIN);
+            let attempts = candidate.attempts + 1;
+            self.postpone(Candidate { refused_alone: kind, attempts, ..candidate }, REFUSED_AGAIN);
         }
     }
 

@@ -71,7 +71,7 @@ impl Engine {
             return;
         }
         match polled.reply.kind {
-            // The gate is closed, and the job is polled again.
+            // The job is polled again when the reply says.
             ReplyKind::TooMany => self.polls.heard_service = true,
             _ => {
                 self.polls.fault = Some(polled.reply.message.clone());

@@ -70,6 +70,7 @@ impl Engine {
         if self.is_ending && self.now.sums.in_state(State::Planned) > 0 {
             self.stops.extend(self.prices.denied());
         }
+        let is_time_up = matches!(read, Break(Stop::TimeIsUp));
         let read = read.map_continue(|read| read.balance);
         if let Why::Refused(refused) = why {
             let (candidate, attempted) = *refused;
@@ -83,7 +84,7 @@ impl Engine {
             Break(stop) => self.stops.push(stop),
         }
         match why {
-            Why::JobRefused(Some(stop)) if self.stops.is_empty() => self.stops.push(*stop),
+            Why::JobRefused(Some(stop)) if self.stops.is_empty() && !is_time_up => self.stops.push(*stop),
             Why::Lone => self.read_after_lone(balance.is_some()),
             Why::Account | Why::JobRefused(_) | Why::Refused(_) => {}
         }

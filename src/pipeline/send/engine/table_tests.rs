@@ -5,7 +5,7 @@ use super::{
     world_tests::{Reply, World},
 };
 use crate::{
-    client::PushBack,
+    client::{Author, PushBack},
     model::{
         Credits, RequestId,
         budget::BudgetRefusal,
@@ -36,6 +36,7 @@ fn replies() -> Vec<(&'static str, Reply)> {
         ("a cached failure", new(409, Outcome::CachedFailure)),
         ("it needs a webhook", new(503, Outcome::NeedsWebhook)),
         ("401", new(401, Outcome::Unauthorised)),
+        ("403 that may be of a filter", Reply { author: Author::Unclear, ..new(403, Outcome::Blocked) }),
         ("403 of a firewall", Reply::of_another(403, Outcome::Unknown)),
         ("402", new(402, Outcome::NoCredits)),
         ("404", new(404, Outcome::Misrouted)),

@@ -6,7 +6,7 @@ use super::{
     world_tests::{IN_FLIGHT, PRICE, Reply, World},
 };
 use crate::{
-    client::PushBack,
+    client::{Author, PushBack},
     model::{
         Credits, RequestId, Stop,
         budget::BudgetRefusal,
@@ -62,6 +62,7 @@ fn kinds() -> Vec<Reply> {
         new(401, Outcome::Unauthorised),
         new(402, Outcome::NoCredits),
         new(404, Outcome::Misrouted),
+        Reply { author: Author::Unclear, ..new(403, Outcome::Blocked) },
         new(429, Outcome::RateLimited).pushes_back(wait(3)),
         new(429, Outcome::RateLimited).pushes_back(PushBack::Unstated),
         new(500, Outcome::Unknown),

@@ -4,7 +4,7 @@
 use super::job_reading::{lost, odd, read_job_reply};
 use crate::{
     catalogue::JOB_ID,
-    client::{Classified, Exchange, JobNews, PushBack, ReplyKind, Said, classify, job_news},
+    client::{Author, Classified, Exchange, JobNews, PushBack, ReplyKind, Said, classify, job_news},
     error::Error,
     ledger::{AnswerRecord, DueJob, Followed, JobReport},
     model::{Credits, Judgement, Permit, clock::ClockSample, credits::Amount, job_life::JobSign, state::State},
@@ -87,7 +87,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     // A 503 may be about this job alone, and so may a 429. It is polled again when the reply says.
     let is_of_all = classified.kind == ReplyKind::TooMany && !context.check_pauses.is_of_one_job();
-    if classified.push_back.is_none() && !classified.kind.is_outage() {
+    if classified.push_back.is_none() && classified.author == Author::Service {
         context.check_pauses.poll_answered();
     }
     if let Some(pause) = pause.filter(|_| is_of_all) {

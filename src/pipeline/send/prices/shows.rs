@@ -93,10 +93,11 @@ impl Prices {
         }
         let check = replied.check.clone();
         self.proves(&check);
-        if !replied.must_show() {
+        let is_repeated = fell == Credits::ZERO && self.may_repeat;
+        if !(replied.must_show() || is_repeated) {
             return None;
         }
-        if fell == Credits::ZERO && self.may_repeat {
+        if is_repeated {
             self.repeated.insert(check.clone());
             return Some(Finding::Repeated { check });
         }
