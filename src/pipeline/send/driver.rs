@@ -2,13 +2,12 @@
 //! happened at the same time, it decides what is told first.
 
 use super::{
-    account::{BalanceRead, read_balance},
     attempt::attempt,
     attempt_end::{AttemptEnd, Heard},
     channels::{RunChannels, SendEnd, Sent, Signal},
     context::{Candidate, RunContext},
     earlier_stop::resume_pauses,
-    engine::{Command, Engine, Input, Now, Why},
+    engine::{Command, Engine, Input, Now},
     follow::{Following, poll::PollEnd},
     latencies::RateMeter,
     limits::Limits,
@@ -19,16 +18,11 @@ use super::{
 use crate::{
     error::Error,
     ledger::DueJob,
-    model::{Permit, Stop, state::State},
+    model::{Permit, state::State},
     pipeline::intake::IntakeProgress,
 };
 use futures::FutureExt;
-use std::{
-    collections::VecDeque,
-    ops::ControlFlow::{self, Break, Continue},
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::{JoinError, JoinSet},
@@ -39,11 +33,18 @@ use tokio::{
 /// an empty page cache.
 const READY_MIN: usize = 512;
 
-/// How long the last reading of the balance may take after the time is up.
-const LAST_READING: Duration = Duration::from_secs(10);
-
 /// An attempt that has ended.
 type Joined = Result<Result<(Candidate, AttemptEnd), Error>, JoinError>;
+
+/// What follows a round.
+enum Round {
+    /// Another one at once.
+    Again,
+    /// The run waits until something happens.
+    Waits,
+    /// Nothing is left, or the run stops and nothing is under way.
+    Over,
+}
 
 pub struct Driver {
     pub(super) context: Arc<RunContext>,
@@ -59,7 +60,7 @@ pub struct Driver {
     retry: Option<RetryOrder>,
     /// Until when the run waits before it reads the balance again.
     pub(super) rests_until: Option<Instant>,
-    tick: Interval,
+    pub(super) tick: Interval,
     pub(super) meter: RateMeter,
     /// When the last attempt was started.
     pub(super) last_start: Option<Instant>,
@@ -121,25 +122,14 @@ impl Driver {
             {
                 return Err(error);
             }
-            let intake = self.intake();
-            self.tell(Input::Round(intake)).await?;
-            let page = self.read_requests(intake)?;
-            if self.tell(Input::Candidates(page)).await? {
-                continue;
-            }
-            if self.is_idle() && !self.engine.stops().is_empty() {
-                break;
-            }
-            let is_sent = self.engine.is_sent();
-            if self.engine.stops().is_empty() {
-                self.following.fill(&self.context, is_sent).await?;
-            }
-            if is_sent && self.is_idle() && (self.engine.is_time_over() || self.following.is_over()) {
-                break;
+            match self.round().await? {
+                Round::Again => continue,
+                Round::Over => break,
+                Round::Waits => {}
             }
             let (next_look, next_due) = (self.following.next_look(), self.next_due());
             // While nothing but jobs is left, hours may pass until something happens.
-            let quiet_until = next_look.filter(|_| is_sent && self.is_idle());
+            let quiet_until = next_look.filter(|_| self.engine.is_sent() && self.is_idle());
             let quiet_until = quiet_until.map(|look| publish_at.map_or(look, |at| look.min(at)));
             tokio::select! {
                 biased;
@@ -172,6 +162,11 @@ impl Driver {
                 }
             }
         }
+        self.end().await
+    }
+
+    /// Gathers what sending did.
+    async fn end(mut self) -> Result<SendEnd, Error> {
         self.tell(Input::End).await?;
         self.report();
         self.channels.progress.send_modify(|progress| progress.is_publishing = true);
@@ -179,6 +174,24 @@ impl Driver {
         let withheld_jobs = self.following.withheld(&self.context)?;
         let sent = Sent { withheld_jobs, ..self.engine.sent() };
         Ok(SendEnd { sent, cut_short, signals: self.channels.signals })
+    }
+
+    /// Reads what is wanted from the ledger, and lets the engine decide before the run waits.
+    async fn round(&mut self) -> Result<Round, Error> {
+        let intake = self.intake();
+        self.tell(Input::Round(intake)).await?;
+        let page = self.read_requests(intake)?;
+        if self.tell(Input::Candidates(page)).await? {
+            return Ok(Round::Again);
+        }
+        let is_sent = self.engine.is_sent();
+        if self.engine.stops().is_empty() {
+            self.following.fill(&self.context, is_sent).await?;
+        } else if self.is_idle() {
+            return Ok(Round::Over);
+        }
+        let is_over = is_sent && self.is_idle() && (self.engine.is_time_over() || self.following.is_over());
+        Ok(if is_over { Round::Over } else { Round::Waits })
     }
 
     /// Plans the failures to retry. Reads the balance first, which shows whether they are proven uncharged.
@@ -255,50 +268,6 @@ impl Driver {
             }
         }
         Ok(())
-    }
-
-    /// Reads the balance after a time, unless the run must end first. A closed gate may delay the reading for minutes.
-    async fn balance(&mut self, after: Duration, why: &Why) -> Result<ControlFlow<Stop, BalanceRead>, Error> {
-        if !after.is_zero() {
-            if after >= Duration::from_secs(1) {
-                tracing::info!("the balance is read again in {} s", after.as_secs());
-            }
-            self.rests_until = Some(Instant::now() + after);
-            self.report();
-        }
-        let is_refused = matches!(why, Why::Refused(refused) if refused.1.reply.kind.is_unauthorised());
-        self.context.key_in_question.store(is_refused, Ordering::Relaxed);
-        let context = Arc::clone(&self.context);
-        let rest = self.rests_until;
-        let mut reading = std::pin::pin!(async {
-            if let Some(end) = rest {
-                tokio::time::sleep_until(end).await;
-            }
-            read_balance(&context).await
-        });
-        // At the end, the last reading may take this long beyond the deadline.
-        let last = Instant::now() + LAST_READING;
-        let deadline = self.channels.deadline.map(|at| if self.engine.is_ending() { at.max(last) } else { at });
-        let read = loop {
-            let signals = &mut self.channels.signals;
-            tokio::select! {
-                biased;
-                Some(signal) = signals.recv() => {
-                    // A poll is free, so nothing is lost if its reply is not waited for.
-                    self.following.abort().await;
-                    break Break(signal.stop());
-                }
-                () = until(deadline) => break Break(Stop::TimeIsUp),
-                read = &mut reading => break read?,
-                _ = self.tick.tick() => self.report(),
-            }
-        };
-        self.rests_until = None;
-        self.context.key_in_question.store(false, Ordering::Relaxed);
-        if let (Continue(read), Why::Account | Why::JobRefused(_) | Why::Lone) = (&read, why) {
-            tracing::info!("the balance is {}", read.balance);
-        }
-        Ok(read)
     }
 
     /// Tells the engine what attempts have heard.
@@ -391,7 +360,7 @@ async fn beat(tick: &mut Interval, quiet_until: Option<Instant>) {
 }
 
 /// Sleeps until a moment, or forever if there is none.
-async fn until(moment: Option<Instant>) {
+pub(super) async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
         None => std::future::pending().await,

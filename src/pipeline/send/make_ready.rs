@@ -5,7 +5,7 @@ use super::{
     attempt_end::AttemptEnd,
     context::{CheckContext, RunContext},
     file_body::{BudgetRoom, FileBodies, FileBody, read},
-    upload::{Due, NotReady, due, upload},
+    upload::{Due, NotReady, Upload, due},
 };
 use crate::{
     client::{FormFault, Template},
@@ -118,7 +118,7 @@ impl Documents<'_> {
                 return Ok(Err(AttemptEnd::FileChanged(file_bodies.differs(row, request, file, fault)?).into()));
             }
         };
-        let uploaded = upload(context, permit, (request, check, price), file, row, document).await?;
+        let uploaded = Upload { context, check, request, row, price }.upload(permit, file, document).await?;
         Ok(uploaded.map(|(made, permit)| (permit, (Some(made), Some(budget_room)))))
     }
 }

@@ -5,6 +5,7 @@
 pub mod account;
 pub mod attempt;
 pub mod attempt_end;
+mod balance_reading;
 pub mod bucket;
 pub mod channels;
 pub mod check_pauses;

@@ -49,28 +49,12 @@ pub(super) async fn settle(
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     context.latencies.record(latency_ms);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
-    let (answer, unreadable) = match &judged {
-        _ if reply.outcome == Outcome::Unreadable => (None, Some(body)),
-        Some(judged) => (Some(answer_record(&outgoing, &reply, judged, body)), None),
-        None => (None, None),
-    };
+    let check_pause = check_pause(context, &outgoing, &reply, waits, now_us);
     let settlement = Settlement {
-        http_status: reply.http_status,
         latency_ms,
-        now_us,
-        answer,
-        job: reply.job.take(),
-        job_charged: reply.charge.credits().unwrap_or_default(),
-        charge_unreadable: matches!(reply.charge, Amount::Unreadable(_)),
-        unreadable,
-        is_of_another: reply.author == Author::Another,
-        failure: reply.outcome.is_refusal().then(|| refusal(&reply)),
-        remaining: reply.remaining,
         pause_until_us: of_all(waits).map(|pause| pause_end(pause, now_us)),
-        check_pause: check_pause(context, &outgoing, &reply, waits, now_us),
-        not_before_us: reply.repeat_after.map(|wait| pause_end(wait, now_us)),
-        server_offset_us: reply.server_now_us.map(|server| server - now_us),
-        ..outgoing.settlement(reply.outcome, &context.clock)
+        check_pause,
+        ..settlement(context, &outgoing, &mut reply, judged.as_ref(), body, now_us)
     };
     if let Some(pause) = of_all(waits) {
         close_gate(context, pause.min(PUSH_BACK_MAX), reply.http_status);
@@ -89,15 +73,7 @@ pub(super) async fn settle(
     if has_server_time {
         context.clock_watch.compared(compared);
     }
-    tracing::debug!(
-        request = outgoing.request.0,
-        attempt = outgoing.attempt,
-        outcome = reply.outcome.as_str(),
-        status = reply.http_status,
-        latency_ms,
-        state = settled.state.as_str(),
-        "attempt"
-    );
+    log(&outgoing, &reply, latency_ms, settled.state);
     let answered = judged.filter(|_| settled.state == State::Answered);
     Ok(AttemptEnd::Attempted(Box::new(Attempt {
         reply,
@@ -108,6 +84,49 @@ pub(super) async fn settle(
         uploaded: outgoing.uploaded,
         other_side,
     })))
+}
+
+fn log(outgoing: &Outgoing, reply: &Classified, latency_ms: u64, state: State) {
+    tracing::debug!(
+        request = outgoing.request.0,
+        attempt = outgoing.attempt,
+        outcome = reply.outcome.as_str(),
+        status = reply.http_status,
+        latency_ms,
+        state = state.as_str(),
+        "attempt"
+    );
+}
+
+/// What the ledger records of a reply, without the pause that it asks for. Takes the job that the reply names.
+fn settlement(
+    context: &RunContext,
+    outgoing: &Outgoing,
+    reply: &mut Classified,
+    judged: Option<&Judged>,
+    body: Vec<u8>,
+    now_us: i64,
+) -> Settlement {
+    let (answer, unreadable) = match judged {
+        _ if reply.outcome == Outcome::Unreadable => (None, Some(body)),
+        Some(judged) => (Some(answer_record(outgoing, reply, judged, body)), None),
+        None => (None, None),
+    };
+    Settlement {
+        http_status: reply.http_status,
+        now_us,
+        answer,
+        job: reply.job.take(),
+        job_charged: reply.charge.credits().unwrap_or_default(),
+        charge_unreadable: matches!(reply.charge, Amount::Unreadable(_)),
+        unreadable,
+        is_of_another: reply.author == Author::Another,
+        failure: reply.outcome.is_refusal().then(|| refusal(reply)),
+        remaining: reply.remaining,
+        not_before_us: reply.repeat_after.map(|wait| pause_end(wait, now_us)),
+        server_offset_us: reply.server_now_us.map(|server| server - now_us),
+        ..outgoing.settlement(reply.outcome, &context.clock)
+    }
 }
 
 /// What the reply says about a request that may not be this campaign's, or that was not sent.

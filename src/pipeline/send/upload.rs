@@ -8,7 +8,7 @@ use super::{
     peer::note_peer,
 };
 use crate::{
-    client::{Begun, Exchange, Said, Stored, TransportFault, stored},
+    client::{Begun, Exchange, Said, Stored, Ticket, TransportFault, stored},
     error::Error,
     ledger::{RequestFiles, UploadRow},
     model::{Attachment, Credits, Permit, RequestId, key::hex, state::State},
@@ -73,76 +73,108 @@ pub fn due(row: &RequestFiles, now_us: i64) -> Due {
     }
 }
 
-/// Uploads a document and records the upload. Returns it with the permit for the request that names it; or why there is
-/// none. `price` is what the request holds once it is armed.
-pub async fn upload(
-    context: &RunContext,
-    permit: Permit,
-    (request, check, price): (RequestId, &CheckContext, Credits),
-    file: &Attachment,
-    row: &RequestFiles,
-    document: Vec<u8>,
-) -> Result<Result<(UploadRow, Permit), NotReady>, Error> {
-    let made_at_us = context.clock.now_us();
-    let body = json!({
-        "action": "upload",
-        "mode": context.campaign.mode,
-        "filename": format!("document.{}", file.kind.extension()),
-        "size": file.bytes,
-        "content_type": file.kind.media_type(),
-    });
-    let key = step_key(row, made_at_us);
-    let route = (check.path.as_str(), check.auth);
-    let begun = context.client.begin_upload(permit, route, &key, body.to_string().into_bytes()).await;
-    // What was read is dropped before anything is awaited: a parsed body takes many times the memory of its text.
-    let (step, charge, why) = {
-        let said = Said::of(&begun, context.clock.now().into());
-        (context.client.begun(&said), charge_of_step(context, &said, price), why_not(&said))
-    };
-    if let Some(credits) = booked(context, request, charge).await? {
-        return Ok(Err(AttemptEnd::UploadCharged(credits).into()));
-    }
-    if let Ok(reply) = &begun.reply
-        && !note_peer(context, reply.simulated).await?
-    {
-        return Ok(Err(AttemptEnd::OtherSide(reply.simulated).into()));
-    }
-    let ticket = match step {
-        Begun::Place(ticket) => ticket,
-        Begun::Unusable(fault) => return Ok(Err(AttemptEnd::UploadUnusable(fault).into())),
-        Begun::Refused => return Ok(Err(NotReady::Failed(Box::new(begun)))),
-        Begun::NotBegun => return Ok(Err(not_uploaded(begun, &format!("its upload could not be started: {why}")))),
-    };
-    let announced =
-        UploadRow { generation: row.generation, reference: ticket.reference.clone(), made_at_us: ANNOUNCED };
-    if !recorded(context, request, &announced).await? {
-        // Its place may be that of the other document, which must not be replaced.
-        let fault = "it gave the reference of another document".to_owned();
-        return Ok(Err(AttemptEnd::UploadUnusable(fault).into()));
-    }
-    let Some(permit) = next_permit(context).await else { return Ok(Err(AttemptEnd::GateClosed.into())) };
-    let sent = context.client.upload(permit, ticket, document).await;
-    let (step, charge, why) = {
-        let said = Said::of(&sent, context.clock.now().into());
-        (stored(&said), charge_of_step(context, &said, price), why_not(&said))
-    };
-    if let Some(credits) = booked(context, request, charge).await? {
-        return Ok(Err(AttemptEnd::UploadCharged(credits).into()));
-    }
-    match step {
-        Stored::Kept => {}
-        Stored::Refused => {
-            let fault = format!("the document was refused at the place that it named: {why}");
+/// The request whose document is uploaded.
+#[derive(Clone, Copy)]
+pub struct Upload<'a> {
+    pub context: &'a RunContext,
+    pub check: &'a CheckContext,
+    pub request: RequestId,
+    pub row: &'a RequestFiles,
+    /// What the request holds once it is armed.
+    pub price: Credits,
+}
+
+impl Upload<'_> {
+    /// Uploads a document and records the upload. Returns it with the permit for the request that names it; or why there
+    /// is none.
+    pub async fn upload(
+        self,
+        permit: Permit,
+        file: &Attachment,
+        document: Vec<u8>,
+    ) -> Result<Result<(UploadRow, Permit), NotReady>, Error> {
+        let Upload { context, request, row, .. } = self;
+        let made_at_us = context.clock.now_us();
+        let ticket = match self.begin(permit, file, made_at_us).await? {
+            Ok(ticket) => ticket,
+            Err(not_ready) => return Ok(Err(not_ready)),
+        };
+        let reference = ticket.reference.clone();
+        let announced = UploadRow { generation: row.generation, reference, made_at_us: ANNOUNCED };
+        if !recorded(context, request, &announced).await? {
+            // Its place may be that of the other document, which must not be replaced.
+            let fault = "it gave the reference of another document".to_owned();
             return Ok(Err(AttemptEnd::UploadUnusable(fault).into()));
         }
-        Stored::NotKept => {
-            return Ok(Err(not_uploaded(sent, &format!("its document could not be uploaded: {why}"))));
+        let Some(permit) = next_permit(context).await else { return Ok(Err(AttemptEnd::GateClosed.into())) };
+        if let Err(not_ready) = self.store(permit, ticket, document).await? {
+            return Ok(Err(not_ready));
         }
+        let Some(permit) = next_permit(context).await else { return Ok(Err(AttemptEnd::GateClosed.into())) };
+        let made = UploadRow { made_at_us, ..announced };
+        recorded(context, request, &made).await?;
+        Ok(Ok((made, permit)))
     }
-    let Some(permit) = next_permit(context).await else { return Ok(Err(AttemptEnd::GateClosed.into())) };
-    let made = UploadRow { made_at_us, ..announced };
-    recorded(context, request, &made).await?;
-    Ok(Ok((made, permit)))
+
+    /// Asks for a place for the document.
+    async fn begin(
+        self,
+        permit: Permit,
+        file: &Attachment,
+        made_at_us: i64,
+    ) -> Result<Result<Ticket, NotReady>, Error> {
+        let Upload { context, check, .. } = self;
+        let body = json!({
+            "action": "upload",
+            "mode": context.campaign.mode,
+            "filename": format!("document.{}", file.kind.extension()),
+            "size": file.bytes,
+            "content_type": file.kind.media_type(),
+        });
+        let key = step_key(self.row, made_at_us);
+        let route = (check.path.as_str(), check.auth);
+        let begun = context.client.begin_upload(permit, route, &key, body.to_string().into_bytes()).await;
+        // What was read is dropped before anything is awaited: a parsed body takes many times the memory of its text.
+        let (step, charge, why) = {
+            let said = Said::of(&begun, context.clock.now().into());
+            (context.client.begun(&said), charge_of_step(context, &said, self.price), why_not(&said))
+        };
+        if let Some(credits) = booked(context, self.request, charge).await? {
+            return Ok(Err(AttemptEnd::UploadCharged(credits).into()));
+        }
+        if let Ok(reply) = &begun.reply
+            && !note_peer(context, reply.simulated).await?
+        {
+            return Ok(Err(AttemptEnd::OtherSide(reply.simulated).into()));
+        }
+        Ok(match step {
+            Begun::Place(ticket) => Ok(ticket),
+            Begun::Unusable(fault) => Err(AttemptEnd::UploadUnusable(fault).into()),
+            Begun::Refused => Err(NotReady::Failed(Box::new(begun))),
+            Begun::NotBegun => Err(not_uploaded(begun, &format!("its upload could not be started: {why}"))),
+        })
+    }
+
+    /// Sends the document to its place.
+    async fn store(self, permit: Permit, ticket: Ticket, document: Vec<u8>) -> Result<Result<(), NotReady>, Error> {
+        let Upload { context, request, price, .. } = self;
+        let sent = context.client.upload(permit, ticket, document).await;
+        let (step, charge, why) = {
+            let said = Said::of(&sent, context.clock.now().into());
+            (stored(&said), charge_of_step(context, &said, price), why_not(&said))
+        };
+        if let Some(credits) = booked(context, request, charge).await? {
+            return Ok(Err(AttemptEnd::UploadCharged(credits).into()));
+        }
+        Ok(match step {
+            Stored::Kept => Ok(()),
+            Stored::Refused => {
+                let fault = format!("the document was refused at the place that it named: {why}");
+                Err(AttemptEnd::UploadUnusable(fault).into())
+            }
+            Stored::NotKept => Err(not_uploaded(sent, &format!("its document could not be uploaded: {why}"))),
+        })
+    }
 }
 
 /// Records an upload, unless another request names the same one.

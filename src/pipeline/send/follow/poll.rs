@@ -1,7 +1,7 @@
 //! Polls one job: GET its state → read → judge → record. A poll costs no credits and never changes the job, so it may be
 //! repeated.
 
-use super::job_reading::{lost, odd, read_job_reply};
+use super::job_reading::{JobReading, lost, odd, read_job_reply};
 use crate::{
     catalogue::JOB_ID,
     client::{Author, Classified, Exchange, JobNews, PushBack, ReplyKind, Said, classify, job_news},
@@ -97,32 +97,11 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
     let judgement = reading.judged.as_ref().map(|judged| judged.judgement.clone());
-    let answer = reading.judged.as_ref().map(|judged| AnswerRecord {
-        requested_at_us: job.accepted_at_us,
-        request_id: classified.request_id.clone(),
-        judgement: judged.judgement.clone(),
-        dataset: judged.dataset.clone(),
-        body,
-    });
-    let server_offset_us = classified.server_now_us.map(|server| server - now_us);
-    let report = JobReport {
-        request: job.request,
-        check: job.check.clone(),
-        id: job.id.clone(),
-        sign: reading.sign,
-        wait: pause.map(|pause| pause.min(PAUSE_KEPT_MAX)),
-        table: check.price,
-        http_status: classified.http_status,
-        heard: odd(&reading, &classified),
-        latency_ms,
-        now_us,
-        stated: classified.charge.credits().unwrap_or_default(),
-        answer,
-        failure: reading.failure.unwrap_or_else(|| lost(&job.id)),
-        server_offset_us,
-    };
+    let wait = pause.map(|pause| pause.min(PAUSE_KEPT_MAX));
+    let report = JobReport { wait, table: check.price, latency_ms, ..report(job, &classified, &reading, body, now_us) };
+    let has_server_time = report.server_offset_us.is_some();
     let followed = context.ledger.follow(report).await?;
-    if server_offset_us.is_some() {
+    if has_server_time {
         context.clock_watch.compared(compared);
     }
     tracing::debug!(
@@ -144,4 +123,31 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         },
         reply: classified,
     })
+}
+
+/// What the ledger records of a reply.
+fn report(job: &DueJob, reply: &Classified, reading: &JobReading, body: Vec<u8>, now_us: i64) -> JobReport {
+    let answer = reading.judged.as_ref().map(|judged| AnswerRecord {
+        requested_at_us: job.accepted_at_us,
+        request_id: reply.request_id.clone(),
+        judgement: judged.judgement.clone(),
+        dataset: judged.dataset.clone(),
+        body,
+    });
+    JobReport {
+        request: job.request,
+        check: job.check.clone(),
+        id: job.id.clone(),
+        sign: reading.sign,
+        wait: None,
+        table: Credits::ZERO,
+        http_status: reply.http_status,
+        heard: odd(reading, reply),
+        latency_ms: 0,
+        now_us,
+        stated: reply.charge.credits().unwrap_or_default(),
+        answer,
+        failure: reading.failure.clone().unwrap_or_else(|| lost(&job.id)),
+        server_offset_us: reply.server_now_us.map(|server| server - now_us),
+    }
 }
