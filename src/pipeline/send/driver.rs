@@ -7,7 +7,7 @@ use super::{
     channels::{RunChannels, SendEnd, Sent, Signal},
     context::{Candidate, RunContext},
     earlier_stop::resume_pauses,
-    engine::{Command, Engine, Input, Now},
+    engine::{Command, Engine, Input, Now, POSTPONED_MAX},
     follow::{Following, poll::PollEnd},
     latencies::RateMeter,
     limits::Limits,
@@ -160,6 +160,8 @@ impl Driver {
                         }
                     }
                 }
+                // After what has happened meanwhile.
+                () = std::future::ready(()), if self.queue.is_cut() && self.engine.wants().is_some() => {}
             }
         }
         self.end().await
@@ -231,7 +233,9 @@ impl Driver {
     fn read_requests(&mut self, intake: IntakeProgress) -> Result<Option<Page>, Error> {
         let Some(wanted) = self.engine.wants() else { return Ok(None) };
         let (supply, schedule) = (self.engine.supply(), self.engine.schedule());
-        let have = (schedule.new.len(), schedule.sent_before.len());
+        // What was sent before is not read by its check, so it waits in the ledger while too many are postponed.
+        let is_full = schedule.postponed_count() >= POSTPONED_MAX;
+        let have = (schedule.new.len(), if is_full { usize::MAX } else { schedule.sent_before.len() });
         self.queue.fill((supply, have), wanted.max(READY_MIN), intake, &self.context.checks).map(Some)
     }
 

@@ -1,6 +1,6 @@
-//! The request queue: reads new requests in input order from the ledger, later where their check is at its own limit, and requests that were sent before (in doubt,
-//! pending, or refused without a charge). It reads page by page, so that memory use does not grow with the number of
-//! waiting requests.
+//! The request queue: reads new requests from the ledger, in input order except for those of a check at its own limit, and
+//! requests that were sent before (in doubt, pending, or refused without a charge). It reads page by page, so that memory
+//! use does not grow with the number of waiting requests.
 
 use super::context::{Candidate, CheckContext};
 use crate::{
@@ -142,6 +142,8 @@ pub struct RequestQueue {
     after_new: RequestId,
     /// New requests of held checks that were not taken: those after the first and up to the second.
     skipped: BTreeMap<String, (RequestId, RequestId)>,
+    /// The last reading ended before it found a request that is served, or the end.
+    is_cut: bool,
     dry: bool,
     /// Serve nothing before all rows are ingested.
     wait_for_rows: bool,
@@ -158,6 +160,7 @@ impl RequestQueue {
             sent_before,
             after_new: RequestId(0),
             skipped: BTreeMap::new(),
+            is_cut: false,
             dry: false,
             wait_for_rows,
             only_doubts: false,
@@ -167,6 +170,11 @@ impl RequestQueue {
     /// A queue that serves only requests that may have been charged.
     pub fn of_doubts(reading: Reading) -> Result<RequestQueue, Error> {
         Ok(RequestQueue { only_doubts: true, ..RequestQueue::new(reading, false)? })
+    }
+
+    /// Whether more can be read at once.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// How long ago each request of a check was sent in the last hour.
@@ -233,6 +241,7 @@ impl RequestQueue {
                 }
             }
         }
+        self.is_cut = pages == PAGES_MAX && page.new.is_empty();
         let has_none = have_new + page.new.len() == 0 && is_at_end;
         let is_last = has_none && (intake.done || self.only_doubts);
         if has_none && !is_last && !doubts_first && self.has_overdue() {

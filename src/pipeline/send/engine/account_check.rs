@@ -5,7 +5,7 @@ use super::Engine;
 use crate::{
     model::{
         Credits, Failure, FailureCode, Mode, Stage, Stop,
-        state::{Event, Outcome},
+        state::{Event, Outcome, State},
         transitions::CACHED_REFUSALS_MAX,
     },
     pipeline::send::{
@@ -95,8 +95,14 @@ impl Engine {
             return;
         }
         let kind = Some(attempted.reply.kind);
-        // Two servers behind one address may refuse in turn.
-        let is_again = candidate.refused_alone == kind || candidate.attempts >= ATTEMPTS_MAX;
+        let is_same = candidate.refused_alone == kind;
+        // Two servers behind one address may refuse in turn. That shows nothing about a charge.
+        let is_over = candidate.attempts >= ATTEMPTS_MAX;
+        if is_over && !is_same && attempted.settled.state == State::InDoubt {
+            let next = tried(candidate, &attempted, self.terms.mode);
+            return self.take_step(next, attempted);
+        }
+        let is_again = is_same || is_over;
         if is_again && (is_working || candidate.was_set_aside) {
             return self.row_at_fault(candidate, attempted);
         }

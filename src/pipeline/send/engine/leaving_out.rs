@@ -15,8 +15,8 @@ impl Engine {
     /// How many requests are wanted, if any.
     pub fn wants(&self) -> Option<usize> {
         let is_open = self.stops.is_empty() && !self.spending.is_spent();
-        // Held checks take little room from the others: no more of their new requests are read.
-        let held = self.supply.held().iter().map(|check| self.schedule.postponed_of(check).min(2 * HELD_FROM)).sum();
+        // Held checks take no room from the others: no more of their requests are read.
+        let held: usize = self.supply.held().iter().map(|check| self.schedule.postponed_of(check)).sum();
         let postponed = self.schedule.postponed_count().saturating_sub(held);
         let has_room = self.schedule.new.len() < self.terms.in_flight && postponed < POSTPONED_MAX;
         (is_open && has_room).then_some(self.terms.in_flight)

@@ -87,7 +87,8 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     // A 503 may be about this job alone, and so may a 429. It is polled again when the reply says.
     let is_of_all = classified.kind == ReplyKind::TooMany && !context.check_pauses.is_of_one_job();
-    if classified.push_back.is_none() && classified.author == Author::Service {
+    let is_answered = classified.author == Author::Service && !classified.kind.is_outage();
+    if is_answered && classified.push_back.is_none() {
         context.check_pauses.poll_answered();
     }
     if let Some(pause) = pause.filter(|_| is_of_all) {

@@ -93,7 +93,8 @@ impl Prices {
         }
         let check = replied.check.clone();
         self.proves(&check);
-        let is_repeated = fell == Credits::ZERO && self.may_repeat;
+        let can_show = !replied.is_job && replied.price > Credits::ZERO;
+        let is_repeated = fell == Credits::ZERO && self.may_repeat && can_show;
         if !(replied.must_show() || is_repeated) {
             return None;
         }
