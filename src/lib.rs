@@ -37,8 +37,8 @@
 //! | 3 | [`pipeline`]: the only layer that connects the modules of layer 2 |
 //! | 4 | the command line, in the binary; the library never writes to the terminal |
 //!
-//! [`simulator`] is a simulated service on loopback. It is a crate of its own, and shares only the TOML text of the catalogue with
-//! these modules.
+//! [`simulator`] is a simulated service on loopback. It is a separate crate, which shares only the TOML text of the catalogue
+//! with these modules.
 //!
 //! # Where a rule is
 //!

@@ -1,5 +1,5 @@
-//! The texts of the catalogue: the built-in declarations, and the lists of texts that they name. The simulated service,
-//! which is a crate of its own, includes this file too; it is all that the two have in common.
+//! The texts of the catalogue: the built-in declarations, and the lists of texts that they name. The crate of the
+//! simulated service includes this file too. The two crates share nothing else.
 
 /// The built-in declarations, by name.
 pub const CHECKS: &[(&str, &str)] = &[

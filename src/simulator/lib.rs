@@ -1,6 +1,6 @@
 //! The simulated service: every rule of the service's description, for declared checks, with its own charge book as the
-//! witness of what was charged. It is a crate of its own, and shares only the text of the catalogue with the client, whose
-//! mistakes it must not inherit.
+//! witness of what was charged. It is a separate crate, so that it does not inherit the mistakes of the client. The two share
+//! only the text of the catalogue.
 //!
 //! It is an axum router over shared state. `rescreen simulate` runs it on a socket ([`serve()`]). In process
 //! ([`Simulator::exchange`]) it runs under tokio's paused time, with wall clock and `Date` from the injected clock.

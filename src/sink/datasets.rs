@@ -99,6 +99,11 @@ fn head_cells<'a>(head: &'a Head<'_>) -> impl Iterator<Item = TableCell> + 'a {
     HEAD.iter().map(move |column| (column.cell)(head))
 }
 
+/// The cells of a row with these columns.
+fn cells<R, F: Fn(&R) -> TableCell>(head: &Head<'_>, own: &[Of<F>], row: &R) -> Vec<TableCell> {
+    head_cells(head).chain(own.iter().map(|column| (column.cell)(row))).collect()
+}
+
 impl ResultRow<'_> {
     /// The cells in the order of [`answers_schema`].
     pub fn answer_cells(&self) -> Vec<TableCell> {
@@ -123,21 +128,21 @@ impl ResultRow<'_> {
 impl FailureRow<'_> {
     /// The cells in the order of [`failures_schema`].
     pub fn cells(&self) -> Vec<TableCell> {
-        head_cells(&self.head).chain(FAILURE.iter().map(|column| (column.cell)(self))).collect()
+        cells(&self.head, &FAILURE, self)
     }
 }
 
 impl PendingRow<'_> {
     /// The cells in the order of [`pending_schema`].
     pub fn cells(&self) -> Vec<TableCell> {
-        head_cells(&self.head).chain(PENDING.iter().map(|column| (column.cell)(self))).collect()
+        cells(&self.head, &PENDING, self)
     }
 }
 
 impl SkippedRow<'_> {
     /// The cells in the order of [`skipped_schema`].
     pub fn cells(&self) -> Vec<TableCell> {
-        head_cells(&self.head).chain(SKIPPED.iter().map(|column| (column.cell)(self))).collect()
+        cells(&self.head, &SKIPPED, self)
     }
 }
 

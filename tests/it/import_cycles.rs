@@ -46,7 +46,7 @@ impl Crate {
             let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
             let inside: Module = module.iter().cloned().chain([stem.clone()]).collect();
             if path.is_dir() && path.join("Cargo.toml").exists() {
-                // A crate of its own.
+                // Another crate.
             } else if path.is_dir() {
                 Crate::read(&path, &inside, into);
             } else if path.extension().is_some_and(|extension| extension == "rs") && !stem.ends_with("_tests") {

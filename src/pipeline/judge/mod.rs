@@ -8,6 +8,7 @@ use crate::{
     catalogue::{AnswerSpec, ColumnValue, Declaration, VerdictRule, VerdictSpec},
     client::{Classified, EarlyAnswer, JsonBody, calls_itself_a_failure, has_error, is_word_of_failure},
     error::Error,
+    ledger::AnswerRecord,
     model::{Credits, Judgement, Verdict, printable::printable_cut, state::Outcome},
     pipeline::campaign::rules::Rules,
     template::{AnswerRules, AnswerView, Templates},
@@ -32,6 +33,17 @@ impl Judged {
     /// Whether a rule recognises the answer.
     pub fn is_recognised(&self) -> bool {
         self.judgement.verdict != Verdict::Unrecognised
+    }
+
+    /// What the ledger keeps of the answer: this judgement, and the body of the reply.
+    pub fn record(&self, reply: &Classified, requested_at_us: i64, body: Vec<u8>) -> AnswerRecord {
+        AnswerRecord {
+            requested_at_us,
+            request_id: reply.request_id.clone(),
+            judgement: self.judgement.clone(),
+            dataset: self.dataset.clone(),
+            body,
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl Attempt {
 
     /// Status and code, by which identical refusals are recognised. It never contains free text of the service.
     pub fn same_refusals(&self) -> String {
-        let code = self.reply.code.as_deref().unwrap_or("no code");
+        let code = self.reply.code.as_deref().filter(|code| !code.is_empty()).unwrap_or("no code");
         format!("HTTP {} {code}", self.reply.http_status.unwrap_or_default())
     }
 }

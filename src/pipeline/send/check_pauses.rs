@@ -1,6 +1,6 @@
-//! Whose limit a push-back is: the account's, or that of one check or job. If a check is refused again while others are answered,
-//! the limit is that check's: only its requests wait, longer each time. After a pause, one of them shows whether the limit
-//! is over. If several checks are refused, the limit is the account's.
+//! Whose limit a push-back is: the account's, or that of one check or job. If a check is refused again while others are
+//! answered, the limit is that check's: only its requests wait, longer each time. After a pause, one of them shows whether
+//! the limit is over. If several checks are refused, the limit is the account's.
 
 use super::moment::Moment;
 use crate::model::RequestId;

@@ -7,7 +7,7 @@ use super::{
     channels::{RunChannels, SendEnd, Sent, Signal},
     context::{Candidate, RunContext},
     earlier_stop::resume_pauses,
-    engine::{Command, Engine, Input, Now, POSTPONED_MAX},
+    engine::{Command, Engine, Input, Now},
     follow::{Following, poll::PollEnd},
     latencies::RateMeter,
     limits::Limits,
@@ -232,11 +232,8 @@ impl Driver {
     /// Reads the next requests from the ledger, if any are wanted.
     fn read_requests(&mut self, intake: IntakeProgress) -> Result<Option<Page>, Error> {
         let Some(wanted) = self.engine.wants() else { return Ok(None) };
-        let (supply, schedule) = (self.engine.supply(), self.engine.schedule());
-        // What was sent before is not read by its check, so it waits in the ledger while too many are postponed.
-        let is_full = schedule.postponed_count() >= POSTPONED_MAX;
-        let have = (schedule.new.len(), if is_full { usize::MAX } else { schedule.sent_before.len() });
-        self.queue.fill((supply, have), wanted.max(READY_MIN), intake, &self.context.checks).map(Some)
+        let have = (self.engine.supply(), self.engine.waiting());
+        self.queue.fill(have, wanted.max(READY_MIN), intake, &self.context.checks).map(Some)
     }
 
     /// Tells the engine what happened, and executes what it decides. Returns whether it decided anything.

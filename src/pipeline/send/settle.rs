@@ -12,7 +12,7 @@ use super::{
 use crate::{
     client::{Author, Classified, Exchange, Said, classify},
     error::Error,
-    ledger::{AnswerRecord, ArmOrder, CheckPause, Settlement},
+    ledger::{ArmOrder, CheckPause, Settlement},
     model::{
         clock::ClockSample,
         credits::Amount,
@@ -109,7 +109,7 @@ fn settlement(
 ) -> Settlement {
     let (answer, unreadable) = match judged {
         _ if reply.outcome == Outcome::Unreadable => (None, Some(body)),
-        Some(judged) => (Some(answer_record(outgoing, reply, judged, body)), None),
+        Some(judged) => (Some(judged.record(reply, outgoing.requested_at_us, body)), None),
         None => (None, None),
     };
     Settlement {
@@ -179,16 +179,6 @@ fn check_pause(
             is_over.then_some(CheckPause::Over)
         }
         None => None,
-    }
-}
-
-fn answer_record(outgoing: &Outgoing, reply: &Classified, judged: &Judged, body: Vec<u8>) -> AnswerRecord {
-    AnswerRecord {
-        requested_at_us: outgoing.requested_at_us,
-        request_id: reply.request_id.clone(),
-        judgement: judged.judgement.clone(),
-        dataset: judged.dataset.clone(),
-        body,
     }
 }
 

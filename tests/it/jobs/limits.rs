@@ -13,6 +13,17 @@ fn with(settings: CheckSettings, rows: usize) -> World {
     })
 }
 
+/// The same, with a second check that has no limit.
+fn beside_media(settings: CheckSettings, rows: usize) -> World {
+    with(settings, rows).campaign(|file| {
+        let mut media = file.checks[0].clone();
+        media.check = "adverse-media".to_owned();
+        media.fields.remove("country");
+        file.checks.push(media);
+        file.budget.prices.insert("adverse-media".to_owned(), rescreen::model::Credits(1));
+    })
+}
+
 #[tokio::test(start_paused = true)]
 async fn no_more_than_the_limit_is_sent_in_an_hour_and_the_next_run_remembers() {
     let limited = CheckSettings { per_hour: Some(3), ..CheckSettings::default() };
@@ -28,13 +39,7 @@ async fn no_more_than_the_limit_is_sent_in_an_hour_and_the_next_run_remembers() 
 #[tokio::test(start_paused = true)]
 async fn a_check_at_its_limit_does_not_hold_back_another_check() {
     let limited = CheckSettings { per_hour: Some(1), ..CheckSettings::default() };
-    let mut world = with(limited, 4).campaign(|file| {
-        let mut media = file.checks[0].clone();
-        media.check = "adverse-media".to_owned();
-        media.fields.remove("country");
-        file.checks.push(media);
-        file.budget.prices.insert("adverse-media".to_owned(), rescreen::model::Credits(1));
-    });
+    let mut world = beside_media(limited, 4);
     let ran = world.run_for(Duration::from_secs(3)).await;
     assert_eq!(ran.stats.by_route.get("POST /adverse-media"), Some(&4));
     assert_eq!(ran.stats.by_route.get("POST /aml-screening"), Some(&1));
@@ -43,13 +48,7 @@ async fn a_check_at_its_limit_does_not_hold_back_another_check() {
 #[tokio::test(start_paused = true)]
 async fn however_many_rows_wait_for_their_limit_the_other_check_goes_on() {
     let limited = CheckSettings { per_hour: Some(10), ..CheckSettings::default() };
-    let mut world = with(limited, 1_500).campaign(|file| {
-        let mut media = file.checks[0].clone();
-        media.check = "adverse-media".to_owned();
-        media.fields.remove("country");
-        file.checks.push(media);
-        file.budget.prices.insert("adverse-media".to_owned(), rescreen::model::Credits(1));
-    });
+    let mut world = beside_media(limited, 1_500);
     let ran = world.run_for(Duration::from_secs(1_800)).await;
     assert_eq!(ran.stats.by_route.get("POST /adverse-media"), Some(&1_500));
     assert_eq!(ran.stats.by_route.get("POST /aml-screening"), Some(&10));

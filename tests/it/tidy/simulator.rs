@@ -1,4 +1,4 @@
-//! The simulator is a crate of its own. It shares only the text of the catalogue with the program that it tests, and only the
+//! The simulator is a separate crate. It shares only the text of the catalogue with the program that it tests. Only the
 //! command line uses it.
 
 pub const RULE: &str = "the simulator and the program share only the text of the catalogue";

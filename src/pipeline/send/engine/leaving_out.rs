@@ -6,9 +6,9 @@ use crate::{
     pipeline::{send::context::Candidate, wording::counted},
 };
 
-/// From so many postponed requests on, no more requests of a check at its own limit are read, until fewer than the second
-/// are left.
+/// Once this many requests of a check at its own limit are postponed, no more of them are read.
 const HELD_FROM: usize = 128;
+/// They are read again when fewer than this are postponed.
 const HELD_MIN: usize = 64;
 
 impl Engine {
@@ -20,6 +20,13 @@ impl Engine {
         let postponed = self.schedule.postponed_count().saturating_sub(held);
         let has_room = self.schedule.new.len() < self.terms.in_flight && postponed < POSTPONED_MAX;
         (is_open && has_room).then_some(self.terms.in_flight)
+    }
+
+    /// How many new requests wait for their turn, and how many that were sent before. The latter are not read by check, so
+    /// none are wanted while too many requests are postponed.
+    pub fn waiting(&self) -> (usize, usize) {
+        let is_full = self.schedule.postponed_count() >= POSTPONED_MAX;
+        (self.schedule.new.len(), if is_full { usize::MAX } else { self.schedule.sent_before.len() })
     }
 
     /// Reads no more requests of a check at its own limit while enough of them wait, so that it takes no room from the

@@ -41,7 +41,7 @@ use poll_history::PollHistory;
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 /// The maximum number of postponed requests. In an outage, no new request is sent beyond this.
-pub const POSTPONED_MAX: usize = 1_000;
+const POSTPONED_MAX: usize = 1_000;
 
 /// When something happens, and what the ledger says then.
 #[derive(Clone)]

@@ -25,8 +25,8 @@ pub struct PollHistory {
 }
 
 impl PollHistory {
-    /// Counts a refusal of the route. Returns true once [`SAME_REFUSALS_MAX`] different jobs in a row were refused with the same
-    /// status: the cause is then the route or the account.
+    /// Counts a refusal of the route. Returns true once [`SAME_REFUSALS_MAX`] different jobs in a row were refused with the
+    /// same status: the cause is then the route or the account.
     pub fn route_refused(&mut self, request: RequestId, status: u16) -> bool {
         if self.refused.0 != status {
             self.refused = (status, BTreeSet::new());

@@ -6,7 +6,7 @@ use crate::{
     catalogue::JOB_ID,
     client::{Author, Classified, Exchange, JobNews, PushBack, ReplyKind, Said, classify, job_news},
     error::Error,
-    ledger::{AnswerRecord, DueJob, Followed, JobReport},
+    ledger::{DueJob, Followed, JobReport},
     model::{Credits, Judgement, Permit, clock::ClockSample, credits::Amount, job_life::JobSign, state::State},
     pipeline::send::{
         context::{CheckContext, RunContext},
@@ -99,7 +99,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
     let judgement = reading.judged.as_ref().map(|judged| judged.judgement.clone());
     let wait = pause.map(|pause| pause.min(PAUSE_KEPT_MAX));
-    let report = JobReport { wait, table: check.price, latency_ms, ..report(job, &classified, &reading, body, now_us) };
+    let report = JobReport { wait, ..report((check, job), &classified, &reading, body, (now_us, latency_ms)) };
     let has_server_time = report.server_offset_us.is_some();
     let followed = context.ledger.follow(report).await?;
     if has_server_time {
@@ -126,25 +126,25 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     })
 }
 
-/// What the ledger records of a reply.
-fn report(job: &DueJob, reply: &Classified, reading: &JobReading, body: Vec<u8>, now_us: i64) -> JobReport {
-    let answer = reading.judged.as_ref().map(|judged| AnswerRecord {
-        requested_at_us: job.accepted_at_us,
-        request_id: reply.request_id.clone(),
-        judgement: judged.judgement.clone(),
-        dataset: judged.dataset.clone(),
-        body,
-    });
+/// What the ledger records of a reply, without the pause that it asks for.
+fn report(
+    (check, job): (&CheckContext, &DueJob),
+    reply: &Classified,
+    reading: &JobReading,
+    body: Vec<u8>,
+    (now_us, latency_ms): (i64, u64),
+) -> JobReport {
+    let answer = reading.judged.as_ref().map(|judged| judged.record(reply, job.accepted_at_us, body));
     JobReport {
         request: job.request,
         check: job.check.clone(),
         id: job.id.clone(),
         sign: reading.sign,
         wait: None,
-        table: Credits::ZERO,
+        table: check.price,
         http_status: reply.http_status,
         heard: odd(reading, reply),
-        latency_ms: 0,
+        latency_ms,
         now_us,
         stated: reply.charge.credits().unwrap_or_default(),
         answer,
