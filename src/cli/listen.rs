@@ -1,12 +1,15 @@
 //! `rescreen listen`: receives the deliveries of the service and keeps them in the inbox, for `run` and `collect`.
 
-use super::{output::OutputArgs, signals};
+use super::{
+    output::{Message, OutputArgs, message},
+    signals,
+};
 use clap::Args;
 use rescreen::{
     Error,
     model::ExitCode,
     pipeline::{campaign::file::SecretSource, default_inbox, read_file, read_secret, wording::counted},
-    webhook::{DATASET_UPDATES, Inbox, PATH, ReceiverId, WebhookSecret, receive},
+    webhook::{DATASET_UPDATES, Inbox, PATH, ReceiverId, WebhookSecret, is_healthy, receive},
 };
 use std::{
     net::SocketAddr,
@@ -35,10 +38,16 @@ pub struct ListenArgs {
     /// Also receive updates of the AML dataset, signed with the secret in this place: env:NAME or file:PATH
     #[arg(long, value_name = "PLACE")]
     dataset_secret: Option<String>,
+    /// Ask the receiver that listens on --listen whether it works, and end: exit code 0 if it does, 10 if not
+    #[arg(long, conflicts_with_all = ["anywhere", "config", "inbox", "dataset_secret"])]
+    health: bool,
 }
 
 /// Receives until interrupted.
 pub async fn listen(args: ListenArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
+    if args.health {
+        return Ok(health(args.listen, output));
+    }
     if !args.listen.ip().to_canonical().is_loopback() && !args.anywhere {
         return Err(Error::Config(format!(
             "--listen {}: expected a loopback address such as 127.0.0.1, found one that other machines can reach; \
@@ -71,6 +80,20 @@ pub async fn listen(args: ListenArgs, output: &OutputArgs) -> Result<ExitCode, E
         received.refused
     ));
     Ok(ExitCode::Complete)
+}
+
+/// Says whether the receiver at an address works.
+fn health(address: SocketAddr, output: &OutputArgs) -> ExitCode {
+    match is_healthy(address) {
+        Ok(()) => {
+            output.say(&format!("the receiver at {address} works"));
+            ExitCode::Complete
+        }
+        Err(fault) => {
+            message(Message::Error, &format!("the receiver at {address} does not work: {fault}"));
+            ExitCode::Service
+        }
+    }
 }
 
 /// The file of the inbox: the one that is named, the one of a campaign file, or the user's.

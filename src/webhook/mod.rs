@@ -20,6 +20,6 @@ mod store;
 
 pub use delivery::{Delivery, EVENT_ID};
 pub use inbox::{DATASET_UPDATES, Inbox, InboxError, Newest, ReceiverId, Unread};
-pub use receive::{PATH, Received, receive};
+pub use receive::{PATH, Received, is_healthy, receive};
 pub use receivers::Namer;
 pub use signature::{Forged, SIGNATURE, TIMESTAMP, TOLERANCE, WebhookSecret, is_hmac, verify};

@@ -18,6 +18,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::{
     collections::HashMap,
     convert::Infallible,
+    io::{self, BufRead, BufReader, Read, Write},
+    net::SocketAddr,
     pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
@@ -33,6 +35,10 @@ use tokio::{
 
 /// The path that the id of a receiver is appended to.
 pub const PATH: &str = "/hooks/";
+/// The path at which a receiver says whether it works: 200 if it can read its inbox. A proxy does not forward it.
+const HEALTH: &str = "/health";
+/// How long [`is_healthy`] waits for a connection, and for the reply.
+const HEALTH_TIME: Duration = Duration::from_secs(10);
 /// The most connections at once. Further ones wait.
 const CONNECTIONS_MAX: u32 = 64;
 /// The largest body. The documented events have a few kilobytes.
@@ -93,6 +99,28 @@ pub async fn receive(
     failed.map_or_else(|| Ok(shared.counts.read()), Err)
 }
 
+/// Asks the receiver at an address whether it works.
+///
+/// # Errors
+/// What is wrong with it, as words for a person.
+pub fn is_healthy(address: SocketAddr) -> Result<(), String> {
+    let asked = || {
+        let mut stream = std::net::TcpStream::connect_timeout(&address, HEALTH_TIME)?;
+        stream.set_read_timeout(Some(HEALTH_TIME))?;
+        let question = format!("GET {HEALTH} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(question.as_bytes())?;
+        let mut status_line = String::new();
+        BufReader::new(stream).take(200).read_line(&mut status_line)?;
+        Ok(status_line)
+    };
+    let status_line = asked().map_err(|error: io::Error| error.to_string())?;
+    match status_line.split(' ').nth(1) {
+        Some("200") => Ok(()),
+        Some("503") => Err("it cannot read its inbox".to_owned()),
+        _ => Err("what listens there is not `rescreen listen` of this release".to_owned()),
+    }
+}
+
 /// Serves one connection until it ends.
 async fn serve_connection(shared: Arc<Shared>, stream: TcpStream, mut ended: watch::Receiver<()>) {
     let service = service_fn(move |request: Request<Incoming>| {
@@ -133,6 +161,9 @@ struct Shared {
 
 impl Shared {
     async fn answer(&self, request: Request<Incoming>) -> StatusCode {
+        if request.uri().path() == HEALTH && request.method() == Method::GET {
+            return self.health().await;
+        }
         let found = self.answered(request).await;
         let count = match found {
             Ok(Kept::New) => &self.counts.new,
@@ -141,6 +172,14 @@ impl Shared {
         };
         count.fetch_add(1, Ordering::Relaxed);
         found.map_or_else(|status| status, |_| StatusCode::OK)
+    }
+
+    /// Looks for a receiver in the inbox, as each delivery does.
+    async fn health(&self) -> StatusCode {
+        match timeout(STORE_TIME, self.store.secret(ReceiverId::random())).await {
+            Ok(Some(_)) => StatusCode::OK,
+            Ok(None) | Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
     }
 
     async fn answered(&self, request: Request<Incoming>) -> Result<Kept, StatusCode> {

@@ -6,8 +6,13 @@ use super::{
         RECEIVER, SECRET, begun, body, genuine, now, receiver, request, secret, signature, status, wait_until_closed,
     },
 };
+use crate::support::program::{Said, rescreen};
 use rescreen::webhook::{DATASET_UPDATES, Delivery, Inbox, PATH, ReceiverId};
-use std::{fs, io::Write};
+use std::{
+    fs,
+    io::{Read, Write},
+    path::Path,
+};
 
 #[test]
 fn a_signal_lets_the_delivery_under_way_finish() {
@@ -98,6 +103,45 @@ fn a_full_disk_ends_it_and_what_was_answered_is_kept() {
     assert_eq!(code, 11, "{said}");
     assert!((1..100).contains(&answered), "{answered} deliveries fit");
     assert_eq!(events_in(&inbox).len(), answered, "{said}");
+}
+
+/// Asks with `listen --health` whether the receiver at an address works: the exit code and the words.
+fn health(folder: &Path, address: &str) -> (i32, String) {
+    let said = Said::of(&mut rescreen(folder, &["listen", "--health", "--listen", address]));
+    (said.code, said.stderr)
+}
+
+#[test]
+fn its_health_is_that_of_its_inbox() {
+    let folder = tempfile::tempdir().unwrap();
+    inbox_in(folder.path());
+    let listening = Listening::start(folder.path(), &["--inbox", "inbox.sqlite"]);
+    let address = listening.address.clone();
+    assert_eq!(health(folder.path(), &address), (0, format!("the receiver at {address} works\n")));
+    fs::remove_file(folder.path().join("inbox.sqlite")).unwrap();
+    let (code, said) = health(folder.path(), &address);
+    assert_eq!(code, 10, "{said}");
+    assert!(said.contains("cannot read its inbox") || said.contains("refused"), "{said}");
+    assert_eq!(listening.ended().0, 11);
+    let (code, said) = health(folder.path(), &address);
+    assert_eq!(code, 10, "{said}");
+    assert!(said.starts_with(&format!("the receiver at {address} does not work: ")), "{said}");
+}
+
+#[test]
+fn another_server_is_not_a_healthy_receiver() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = other.accept().unwrap();
+        assert!(stream.read(&mut [0; 1_000]).unwrap() > 0);
+        stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap();
+    });
+    let (code, said) = health(folder.path(), &address);
+    answering.join().unwrap();
+    assert_eq!(code, 10, "{said}");
+    assert!(said.contains("is not `rescreen listen`"), "{said}");
 }
 
 #[test]
