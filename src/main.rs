@@ -2,6 +2,10 @@
 
 mod cli;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[cfg(feature = "harness")]
 use rescreen::model::fault_point;
 use std::process::ExitCode;

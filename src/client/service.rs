@@ -7,12 +7,10 @@ use super::{
     key_mask::KeyMask,
     proxy::{Proxy, ProxyFault, is_loopback},
     room::Rooms,
+    roots::{self, RootsFault},
     transport::{Exchange, InProcess, Timeouts, Transport, TransportFault, describe},
 };
-use crate::{
-    files::{self, Links},
-    model::{IdempotencyKey, Mode, Permit, Receipt},
-};
+use crate::model::{IdempotencyKey, Mode, Permit, Receipt};
 use reqwest::{
     Method, Url,
     header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
@@ -27,9 +25,6 @@ use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
 };
-
-/// Maximum size of the CA file. The certificates of all public authorities together are a quarter of this.
-const CA_FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// A connection that was idle for longer is not used again. A service closes idle connections too, and a request that
 /// is written at that moment is in doubt. Some servers close after 5 seconds, as Node.js 20 does by default.
@@ -99,8 +94,8 @@ pub enum ClientError {
         "expected an API key of visible ASCII characters, found a different character; check what [service] api_key names"
     )]
     Key,
-    #[error("ca_file {}: {fault}", .path.display())]
-    CaFile { path: PathBuf, fault: String },
+    #[error(transparent)]
+    Roots(#[from] RootsFault),
     #[error("the HTTP client cannot be set up: {0}")]
     Setup(String),
 }
@@ -269,21 +264,13 @@ fn http(settings: &Settings, timeouts: Timeouts, gate: &ConnectGate) -> Result<r
     if let Some(proxy) = &settings.proxy {
         builder = builder.proxy(proxy.for_client(settings.proxy_auth.as_ref())?);
     }
-    if let Some(path) = &settings.ca_file {
-        let ca_file = |fault: String| ClientError::CaFile { path: path.clone(), fault };
-        let pem = files::read(path, Links::Followed, CA_FILE_BYTES_MAX);
-        let pem = pem.map_err(|error| ca_file(error.to_string()))?;
-        let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| ca_file(error.to_string()))?;
-        if certificates.is_empty() {
-            return Err(ca_file("expected a PEM certificate, found none".to_owned()));
-        }
-        for certificate in certificates {
-            builder = builder.add_root_certificate(certificate);
-        }
+    let is_https = settings.url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
+    for certificate in roots::additional(settings.ca_file.as_deref(), is_https)? {
+        builder = builder.add_root_certificate(certificate);
     }
     // The certificates are parsed only here.
     builder.build().map_err(|error| match &settings.ca_file {
-        Some(path) => ClientError::CaFile { path: path.clone(), fault: describe(&error) },
+        Some(path) => RootsFault::CaFile { path: path.clone(), fault: describe(&error) }.into(),
         None => setup(&error),
     })
 }

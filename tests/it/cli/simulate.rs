@@ -226,3 +226,13 @@ mod timed {
         assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     }
 }
+
+#[test]
+fn certificate_authorities_that_are_named_and_not_there_are_a_mistake_unless_the_service_is_on_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let without = |words: &[&str]| {
+        Said::of(rescreen(folder.path(), words).env("SSL_CERT_FILE", "/nowhere").env("SSL_CERT_DIR", "/nowhere"))
+    };
+    without(&["demo"]).exits(0);
+    without(&["credits", "--service", "https://127.0.0.1:1"]).exits(2).says("SSL_CERT_FILE");
+}

@@ -1,0 +1,60 @@
+//! The certificate authorities that connections trust besides those of the system: those of `ca_file`, and those in the
+//! program where the system has none.
+
+use crate::files::{self, Links};
+use reqwest::Certificate;
+use std::path::{Path, PathBuf};
+
+/// Maximum size of the CA file. The certificates of all public authorities together are a quarter of this.
+const CA_FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Why no authority can be trusted.
+#[derive(Debug, thiserror::Error)]
+pub enum RootsFault {
+    #[error("ca_file {}: {fault}", .path.display())]
+    CaFile { path: PathBuf, fault: String },
+    #[error(
+        "no certificate can be read where SSL_CERT_FILE or SSL_CERT_DIR says, so no service can be trusted; correct the \
+         environment variable, or unset it to trust the authorities of this machine"
+    )]
+    NoneNamed,
+}
+
+/// What to trust besides the system's authorities.
+///
+/// # Errors
+/// `ca_file` cannot be read, or the environment names authorities that are not there.
+pub(super) fn additional(ca_file: Option<&Path>, is_https: bool) -> Result<Vec<Certificate>, RootsFault> {
+    ca_file.map_or_else(|| built_in_where_none(is_https), in_file)
+}
+
+fn in_file(path: &Path) -> Result<Vec<Certificate>, RootsFault> {
+    let fault = |fault: String| RootsFault::CaFile { path: path.to_owned(), fault };
+    let pem = files::read(path, Links::Followed, CA_FILE_BYTES_MAX).map_err(|error| fault(error.to_string()))?;
+    let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| fault(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(fault("expected a PEM certificate, found none".to_owned()));
+    }
+    Ok(certificates)
+}
+
+/// The public authorities in the program, for a machine that has none, such as an empty container.
+#[cfg(target_os = "linux")]
+fn built_in_where_none(is_https: bool) -> Result<Vec<Certificate>, RootsFault> {
+    if !rustls_native_certs::load_native_certs().certs.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Whoever names authorities does not want others. The simulator, which is on this machine, needs none.
+    if is_https && ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some()) {
+        return Err(RootsFault::NoneNamed);
+    }
+    tracing::info!("this machine has no certificate authorities; those in the program are used");
+    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    Ok(roots.filter_map(|root| Certificate::from_der(root).ok()).collect())
+}
+
+/// Other systems have authorities of their own.
+#[cfg(not(target_os = "linux"))]
+fn built_in_where_none(_: bool) -> Result<Vec<Certificate>, RootsFault> {
+    Ok(Vec::new())
+}
