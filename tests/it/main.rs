@@ -22,6 +22,7 @@ mod export;
 mod faults;
 mod field;
 mod files;
+mod first_release;
 mod fuzzed;
 #[cfg(unix)]
 mod gate;
