@@ -1,26 +1,38 @@
-# rescreen in a container. Needs neither Rust nor a C compiler on the host:
+# rescreen in a container that has nothing else in it. Needs neither Rust nor a C compiler on the host:
 #
 #   docker build -t rescreen .
 #   docker run --rm rescreen demo
 #   docker run --rm -it -u "$(id -u):$(id -g)" -e RESCREEN_API_KEY -v "$PWD:/work" rescreen plan
-FROM rust:1.95-slim-bookworm AS build
+#
+# The receiver of deliveries, with a health check:
+#
+#   docker build -t rescreen-receiver --target receiver .
+FROM rust:1.95-alpine AS build
+# Alpine keeps only the newest version of a package, so none is named.
+# hadolint ignore=DL3018
+RUN apk add --no-cache build-base
 WORKDIR /src
 COPY . .
 # The commit that `rescreen --version` names: docker build --build-arg RESCREEN_COMMIT="$(git rev-parse --short=12 HEAD)" …
 ARG RESCREEN_COMMIT=unknown
-RUN cargo build --profile dist --locked --bin rescreen
+RUN cargo build --profile dist --locked --bin rescreen \
+    && packages/rootfs target/dist/rescreen /image
 
-FROM debian:bookworm-slim
-# Certificates of the authorities that services use, and time zones for the times that are printed.
-RUN apt-get update \
-    && apt-get install --yes --no-install-recommends ca-certificates tzdata \
-    && rm -rf /var/lib/apt/lists/* \
-    && useradd --uid 1000 --create-home rescreen \
-    && install --directory --owner rescreen --mode 0700 /work
-COPY --from=build /src/target/dist/rescreen /usr/local/bin/rescreen
-USER rescreen
+# The program is static. It has certificate authorities and time zones in it.
+FROM scratch AS rescreen
+COPY --from=build /image/ /
+USER 1000:1000
 WORKDIR /work
+# The rate of the account is shared through this folder by all runs that mount the same working folder.
+ENV XDG_STATE_HOME=/work/.state
 # Ctrl-C and `docker stop` end a run cleanly: it needs up to two minutes for the replies of requests in flight
 # (docker stop --time 150).
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["rescreen"]
+ENTRYPOINT ["/usr/local/bin/rescreen"]
+
+FROM rescreen AS receiver
+EXPOSE 8788
+HEALTHCHECK --interval=30s --timeout=25s CMD ["/usr/local/bin/rescreen", "listen", "--health", "--quiet"]
+CMD ["listen", "--listen", "0.0.0.0:8788", "--anywhere"]
+
+FROM rescreen

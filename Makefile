@@ -1,7 +1,7 @@
 # The project's tasks. `make` without a target lists them.
 .DEFAULT_GOAL := help
 .PHONY: help toolchain demo test gate gauntlet format clippy doc check deny sbom sim planted kill faults hostile timed properties rate \
-	slow fuzz webhook-load bench schemathesis interop interop-engines
+	slow fuzz webhook-load bench schemathesis interop interop-engines dist
 
 CARGO ?= cargo
 # The tests, the examples and the demo link the same compiled crates: one feature has what tests need.
@@ -118,3 +118,6 @@ slow: ## Run the other tests that take minutes
 
 bench: ## Compare speed, memory and size with the goals and a bare client (minutes; BENCH_PARTS, BENCH_PAIRS, BENCH_ROWS, BENCH_LARGE=1)
 	$(CARGO) bench --bench campaign
+
+dist: toolchain ## Make and test the packages of a release, in target/packages (TARGETS, ONLY; needs PyPI, crates.io and root; 30 minutes)
+	@packages/make
