@@ -16,7 +16,7 @@ COPY . .
 # The commit that `rescreen --version` names: docker build --build-arg RESCREEN_COMMIT="$(git rev-parse --short=12 HEAD)" …
 ARG RESCREEN_COMMIT=unknown
 RUN cargo build --profile dist --locked --bin rescreen \
-    && packages/rootfs target/dist/rescreen /image
+    && packages/rootfs target/dist/rescreen /image LICENSE-MIT LICENSE-APACHE
 
 # The program is static. It has certificate authorities and time zones in it.
 FROM scratch AS rescreen

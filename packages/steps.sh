@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154
 # The steps of `packages/make`, and the table of what became of them. To be sourced by bash.
 
 lines=() result=0
@@ -25,22 +26,21 @@ step() {
     "$@" >"$said" 2>&1 || code=$?
     cat "$said"
     case $code in
-    0) outcome=ok && grep -q '^SKIPPED' "$said" && outcome=$(skipped "$said") ;;
-    77) outcome=$(skipped "$said") && [ "$result" -eq 1 ] || result=3 ;;
+    0 | 77) outcome=ok ;;
     *) outcome=FAILED result=1 ;;
     esac
+    if [ "$outcome" = ok ] && grep -q '^SKIPPED' "$said"; then
+        outcome=$(grep '^SKIPPED' "$said" | paste -sd ';')
+        [ "$result" -eq 1 ] || result=3
+    fi
     [ -e "$detail" ] && size=$(du -hs --apparent-size "$detail" | cut -f 1)
     lines+=("$name|${detail##*/}|$size|$outcome|$((SECONDS - begun))")
-}
-
-skipped() {
-    grep '^SKIPPED' "$1" | head -n 1
 }
 
 table() {
     echo
     {
-        echo "step|artefact|size|result|seconds"
+        echo "step|artefact|size|made and tested|seconds"
         printf '%s\n' "${lines[@]}"
     } | column -t -s '|'
     case $result in

@@ -51,7 +51,8 @@ def main():
         key, certificate = f"{folder}/key.pem", f"{folder}/certificate.pem"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", f"/CN={NAME}"]
-            + ["-addext", f"subjectAltName=DNS:{NAME}", "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", key, "-out", certificate],
+            + ["-addext", f"subjectAltName=DNS:{NAME}", "-addext", "basicConstraints=critical,CA:FALSE"]
+            + ["-keyout", key, "-out", certificate],
             check=True, capture_output=True,
         )
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -75,7 +76,7 @@ def main():
         sys.exit(f"FAILED: the balance was not read: {said}")
     (root / "work/trusted.toml").write_text(f'[service]\nurl = "{url}"\napi_key = {{ file = "key" }}\n')
     said = subprocess.run([*command, "credits", "-c", "trusted.toml"], capture_output=True, text=True, check=False)
-    if said.returncode == 0 or "certificate" not in said.stderr:
+    if said.returncode == 0 or "is not trusted" not in said.stderr:
         sys.exit(f"FAILED: a certificate that nobody vouches for was not refused as such: {said}")
 
 

@@ -35,8 +35,10 @@ use tokio::{
 
 /// The path that the id of a receiver is appended to.
 pub const PATH: &str = "/hooks/";
-/// The path at which a receiver says whether it works: 200 if it can read its inbox. A proxy does not forward it.
+/// The path at which a receiver says whether it works. A proxy does not forward it.
 const HEALTH: &str = "/health";
+/// The reply of a receiver that can read its inbox. Few other servers reply with it.
+const HEALTHY: StatusCode = StatusCode::NO_CONTENT;
 /// How long [`is_healthy`] waits for a connection, and for the reply.
 const HEALTH_TIME: Duration = Duration::from_secs(10);
 /// The most connections at once. Further ones wait.
@@ -115,7 +117,7 @@ pub fn is_healthy(address: SocketAddr) -> Result<(), String> {
     };
     let status_line = asked().map_err(|error: io::Error| error.to_string())?;
     match status_line.split(' ').nth(1) {
-        Some("200") => Ok(()),
+        Some(status) if status == HEALTHY.as_str() => Ok(()),
         Some("503") => Err("it cannot read its inbox".to_owned()),
         _ => Err("what listens there is not `rescreen listen` of this release".to_owned()),
     }
@@ -145,8 +147,8 @@ async fn serve_connection(shared: Arc<Shared>, stream: TcpStream, mut ended: wat
 fn reply(status: StatusCode) -> Response<Body> {
     let mut reply = Response::new(Body::empty());
     *reply.status_mut() = status;
-    // The rest of a body that was not read would be taken for the next request.
-    if !status.is_success() {
+    // The rest of a body that was not read would be taken for the next request. Only who delivers keeps a connection.
+    if status != StatusCode::OK {
         reply.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
     }
     reply
@@ -177,7 +179,7 @@ impl Shared {
     /// Looks for a receiver in the inbox, as each delivery does.
     async fn health(&self) -> StatusCode {
         match timeout(STORE_TIME, self.store.secret(ReceiverId::random())).await {
-            Ok(Some(_)) => StatusCode::OK,
+            Ok(Some(_)) => HEALTHY,
             Ok(None) | Err(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }

@@ -251,7 +251,7 @@ def test_the_command_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PATH", "/nowhere")
     assert rescreen.binary() == program
     program.unlink()
-    with pytest.raises(FileNotFoundError, match="pip install rescreen"):
+    with pytest.raises(FileNotFoundError, match="is not installed"):
         rescreen.binary()
 
 

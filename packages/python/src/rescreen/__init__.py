@@ -144,7 +144,7 @@ def binary() -> Path:
     ]
     found = shutil.which("rescreen", path=os.pathsep.join(folders))
     if found is None:
-        raise FileNotFoundError("the command `rescreen` is not installed: run `pip install rescreen`, or set RESCREEN")
+        raise FileNotFoundError("the command `rescreen` is not installed: install this package, or set RESCREEN to its path")
     return Path(found).absolute()
 
 
@@ -272,7 +272,7 @@ def _words(
     campaign: StrPath, input: Input, simulate: bool, arguments: Sequence[str], cwd: Optional[StrPath]
 ) -> list[str]:
     # The command finds rescreen.toml itself, and then refuses one that other users can write to.
-    words = [] if campaign == "rescreen.toml" else ["--config", os.fspath(campaign)]
+    words = [] if os.fspath(campaign) == "rescreen.toml" else ["--config", os.fspath(campaign)]
     words += ["--simulate"] * simulate + list(arguments)
     if input is None:
         return words
@@ -280,8 +280,10 @@ def _words(
         paths: Sequence[StrPath] = [input]
     elif isinstance(input, Table):
         paths = [_written(input, Path(campaign).parent / "rescreen-tables", Path(cwd or "."))]
-    else:
+    elif isinstance(input, (list, tuple)):
         paths = input
+    else:  # a DataFrame of an older pandas would be taken for a list of paths
+        raise TypeError("input is neither a path, a list of paths nor a table that exports Arrow data (pandas 2.2 or later)")
     return [*words, "--", *(os.fspath(path) for path in paths)]
 
 
