@@ -91,7 +91,7 @@ fn the_page_on_the_campaign_file_lists_every_key() {
 
 #[test]
 fn the_examples_of_campaign_files_are_read() {
-    for name in ["../README.md", "campaign-file.md", "input.md", "templates.md", "operations.md", "webhooks.md"] {
+    for name in ["../README.md", "campaign-file.md", "input.md", "templates.md", "webhooks.md"] {
         let page = text(name);
         let examples: Vec<&str> =
             page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();

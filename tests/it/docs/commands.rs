@@ -200,10 +200,11 @@ fn the_commands_of_the_page_on_webhooks_run_one_after_the_other() {
 
 #[test]
 fn the_unit_of_the_receiver_names_a_command_and_a_time_that_fit() {
-    let page = fs::read_to_string(root().join("docs/webhooks.md")).unwrap();
-    let unit = fenced(&page, "ini");
-    let value = |key: &str| unit.iter().find_map(|line| line.strip_prefix(&format!("{key}="))).unwrap().to_owned();
-    assert!(value("ExecStart").starts_with("/usr/local/bin/rescreen listen --inbox /var/lib/rescreen/"));
+    let unit = fs::read_to_string(root().join("packages/debian/rescreen-listen.service")).unwrap();
+    let value = |key: &str| unit.lines().find_map(|line| line.strip_prefix(&format!("{key}="))).unwrap().to_owned();
+    assert_eq!(value("ExecStart"), "/usr/bin/rescreen listen");
+    // The folder in which the campaigns of the same user look for deliveries.
+    assert_eq!(value("Environment"), "XDG_STATE_HOME=/var/lib/rescreen/.local/state");
     assert_eq!(value("StateDirectory"), "rescreen");
     // A delivery may take 10 s for its header, 5 s for its body and 8 s to be stored.
     assert!(value("TimeoutStopSec").parse::<u32>().unwrap() > 10 + 5 + 8);
