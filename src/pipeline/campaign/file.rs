@@ -149,7 +149,7 @@ pub struct OutputTable {
     #[merge(strategy = flags::list_over)]
     #[serde(deserialize_with = "carried::list")]
     pub carry: Vec<Carried>,
-    /// Output folder [default: `out/<campaign>`]
+    /// Output folder [default: out/CAMPAIGN]
     #[arg(long = "out", value_name = "DIR", help_heading = flags::OUTPUT)]
     pub dir: Option<PathBuf>,
     /// Output format: `parquet` or `jsonl` [default: parquet]
