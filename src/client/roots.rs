@@ -50,7 +50,7 @@ fn built_in_where_none(is_https: bool) -> Result<Vec<Certificate>, RootsFault> {
     if !found.certs.is_empty() {
         return Ok(Vec::new());
     }
-    // Whoever names authorities does not want others. The simulator, which is on this machine, needs none.
+    // If the environment names authorities, no others are added. A service on this machine needs none.
     if is_https && ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some()) {
         return Err(RootsFault::NoneNamed);
     }
