@@ -47,6 +47,10 @@ pub enum Error {
         .out.display()
     )]
     Input { source: Box<Error>, out: PathBuf },
+    /// The charge book cannot be used.
+    #[cfg(feature = "book-postgres")]
+    #[error(transparent)]
+    Book(#[from] crate::book::BookError),
     /// A reason to stop that was found before anything was started.
     #[error("{0}")]
     Stopped(Stop),
@@ -74,6 +78,14 @@ impl Error {
             | Error::Client(_)
             | Error::Mapping(_)
             | Error::Source(_) => ExitCode::Usage,
+            #[cfg(feature = "book-postgres")]
+            Error::Book(error) => {
+                if error.is_away() {
+                    ExitCode::Storage
+                } else {
+                    ExitCode::Usage
+                }
+            }
             Error::Ledger(error) if error.is_usage() => ExitCode::Usage,
             Error::Sink(error) if error.is_usage() => ExitCode::Usage,
             Error::Inbox(error) if error.is_usage() => ExitCode::Usage,

@@ -33,7 +33,7 @@
 //! |---|---|
 //! | 0 | [`model`]: pure data and pure functions: rows, keys, the state machine, budget, verdicts, failures |
 //! | 1 | [`template`]: MiniJinja with strict nulls · [`catalogue`]: one TOML declaration per check · [`files`]: regular files with limits |
-//! | 2 | [`source`] reads · [`mapping`] maps · [`ledger`] ingests, arms, settles · [`throttle`] admits · [`client`] sends · [`webhook`] receives · [`sink`] writes |
+//! | 2 | [`source`] reads · [`mapping`] maps · [`ledger`] ingests, arms, settles · [`throttle`] admits · `book` shares an account · [`client`] sends · [`webhook`] receives · [`sink`] writes |
 //! | 3 | [`pipeline`]: the only layer that connects the modules of layer 2 |
 //! | 4 | the command line, in the binary; the library never writes to the terminal |
 //!
@@ -50,7 +50,7 @@
 //! | when a job is polled | `model/job_life.rs` says when it is due, `pipeline/send/follow/mod.rs` takes turns, `pipeline/send/follow/poll.rs` polls |
 //! | what may be spent | `model/budget.rs`, inside the transaction of `ledger/arm.rs` |
 //! | the key | `model/key.rs`, from `model/request.rs` |
-//! | who shares the rate | `throttle/bucket_file.rs`, by the account of `pipeline/send/bucket.rs` |
+//! | who shares the rate | `throttle/bucket_file.rs` on one machine, `throttle/account.rs` and `book` on several, by the account of `pipeline/send/account_use.rs` |
 //! | why a row fails | `model/failure.rs` has the codes; `source/records/` makes those of reading, `mapping/` those of mapping, `pipeline/send/refusal.rs` and `pipeline/send/engine/` those of sending |
 //! | what ends a run, and its exit code | `model/stop.rs` and `error.rs`, in the words of `model/exit_code.rs`; complete runs: `pipeline/report.rs` |
 //! | the columns of the outputs | `sink/datasets.rs`, and the TOML of the check in `catalogue/`; their Parquet types: `sink/parquet_rows.rs` |
@@ -82,6 +82,8 @@
 //! [`client::Client::send`] consumes a receipt that only that commit creates. Every ask is in exactly one of results,
 //! failures, pending and skipped.
 
+#[cfg(feature = "book-postgres")]
+pub mod book;
 pub mod catalogue;
 pub mod client;
 mod error;

@@ -1,6 +1,8 @@
 //! The command line: one file per command. Data goes to standard output, messages to standard error.
 
 mod afterwards;
+#[cfg(feature = "book-postgres")]
+mod book;
 mod campaign_args;
 mod checks;
 mod chosen;
@@ -102,6 +104,9 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Print the account's balance
     Credits(credits::CreditsArgs),
+    /// Share one account between machines through a charge book in PostgreSQL
+    #[cfg(feature = "book-postgres")]
+    Book(book::BookArgs),
     /// Receive the service's deliveries about jobs, so that their results are read sooner
     Listen(listen::ListenArgs),
     /// Ask the service to deliver the results of jobs again, without spending credits
@@ -242,6 +247,8 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Templates => Ok(templates::templates()),
         Command::Doctor(args) => doctor::doctor(args, &cli.output).await,
         Command::Credits(args) => credits::credits(args).await,
+        #[cfg(feature = "book-postgres")]
+        Command::Book(args) => book::book(args).await,
         Command::Listen(args) => listen::listen(args, &cli.output).await,
         Command::RetryWebhook(args) => retry_webhook::retry_webhook(args, &cli.output).await,
         Command::Simulate(args) => simulate::simulate(args).await,

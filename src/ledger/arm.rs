@@ -48,6 +48,9 @@ pub struct ArmOrder {
     pub shape: Arc<BodyShape>,
     pub key_life_hours: u32,
     pub now_us: i64,
+    /// The most that may be held for it beyond what is held already, where other ledgers have a say; `None` if this ledger
+    /// alone decides.
+    pub room: Option<Credits>,
 }
 
 /// Why a request is not armed.
@@ -63,6 +66,8 @@ pub enum NotArmed {
     OtherBody(String),
     /// It must not be sent now, for this reason; nothing was changed.
     Withheld(IllegalMove),
+    /// Its price rose since room was taken for it; nothing was changed.
+    NoRoom,
 }
 
 impl RequestRow {
@@ -107,7 +112,30 @@ impl RequestRow {
     }
 }
 
+/// The price that an attempt holds. A request in doubt already holds its price. If the price rose, only the difference is
+/// added.
+fn price_to_hold(store: &Store, row: &RequestRow, order: &ArmOrder) -> Credits {
+    let price = store.sums.price_to_hold(&order.check, order.price).max(order.job_hold);
+    if row.standing.state == State::Planned { price } else { price.max(row.standing.price) }
+}
+
 impl Ledger {
+    /// What arming a request would hold in addition to what is held now.
+    pub async fn more_to_hold(&self, order: ArmOrder) -> Result<Credits, LedgerError> {
+        self.write(move |store| {
+            let row = request_row(store, order.request)?;
+            let more = Hold::Take.apply(row.standing.held, price_to_hold(store, &row, &order)).added;
+            store.armed.insert(row.id, row);
+            Ok(more)
+        })
+        .await
+    }
+
+    /// Waits until everything that was asked of the ledger before is recorded.
+    pub async fn recorded(&self) -> Result<(), LedgerError> {
+        self.write(|_| Ok(())).await
+    }
+
     /// Arms a request: after this returns a receipt, the hold and the attempt are durable.
     pub async fn arm(&self, order: ArmOrder) -> Result<Result<Receipt, NotArmed>, LedgerError> {
         self.write(move |store| arm(store, &order)).await
@@ -142,9 +170,7 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
         return Ok(Err(NotArmed::NotBefore(until_us)));
     }
     let first = row.standing.state == State::Planned;
-    let price = store.sums.price_to_hold(&order.check, order.price).max(order.job_hold);
-    // A request in doubt already holds its price. If the price rose, only the difference is added.
-    let price = if first { price } else { price.max(row.standing.price) };
+    let price = price_to_hold(store, &row, order);
     let path = match &row.path {
         Some(path) if !first && *path != order.path && !met_no_route(store, &row)? => path,
         _ => &order.path,
@@ -160,6 +186,9 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
     }
     let path = path.clone();
     let more = Hold::Take.apply(row.standing.held, price).added;
+    if order.room.is_some_and(|room| more > room) {
+        return Ok(Err(NotArmed::NoRoom));
+    }
     if let Err(refusal) = store.sums.account.admit(more, &order.allowance) {
         return Ok(Err(NotArmed::Refused(refusal)));
     }

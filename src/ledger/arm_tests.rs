@@ -41,6 +41,7 @@ fn order(now_us: i64) -> ArmOrder {
         shape: Arc::default(),
         key_life_hours: LIFE_HOURS,
         now_us,
+        room: None,
     }
 }
 

@@ -67,7 +67,7 @@ impl Book {
         ledger
             .ingest(IngestedSplit { source, rows: vec![row(1), row(2)], asks: vec![ask(0), ask(1)], end }, 1)
             .unwrap();
-        ledger.balance(Credits(1_000), ledger.sums(), 1, None).await.unwrap();
+        ledger.balance(Credits(1_000), (ledger.sums(), None), 1, None).await.unwrap();
         Book { folder, ledger, now_us: HOUR_US, path: "/new", job_hold: Credits::ZERO }
     }
 
@@ -85,6 +85,7 @@ impl Book {
             shape: Arc::default(),
             key_life_hours: 72,
             now_us: self.now_us,
+            room: None,
         };
         self.ledger.arm(order).await.unwrap()
     }

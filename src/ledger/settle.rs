@@ -159,16 +159,17 @@ impl Ledger {
     }
 
     /// Records a balance. Returns how far it is below what our own requests explain. `before` are the sums from when
-    /// the balance was requested.
+    /// the balance was requested. `shared_fall` is how far it is below what all ledgers of the account explain, if there are
+    /// others.
     pub async fn balance(
         &self,
         balance: Credits,
-        before: Arc<super::Sums>,
+        (before, shared_fall): (Arc<super::Sums>, Option<Credits>),
         now_us: i64,
         server_offset_us: Option<i64>,
     ) -> Result<Credits, LedgerError> {
         self.write(move |store| {
-            let fell = store.sums.account.unexplained_fall(balance);
+            let fell = shared_fall.unwrap_or_else(|| store.sums.account.unexplained_fall(balance));
             store.sums.fell(fell);
             store.sums.account.reading = Some(before.account.reading(balance, now_us));
             store.sums.server_offset_us = server_offset_us.or(store.sums.server_offset_us);

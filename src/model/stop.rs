@@ -1,6 +1,7 @@
 //! Why a run stopped, with the exit code and the message of each reason.
 
 use super::{budget::BudgetRefusal, credits::Credits, exit_code::ExitCode, witness::RequestId};
+use serde::{Deserialize, Serialize};
 
 /// The stage of [`Stop::TooManyErrors`] for requests that the service refuses.
 pub const STAGE_SEND: &str = "be accepted by the service";
@@ -18,8 +19,10 @@ pub enum Stop {
         request: Option<RequestId>,
     },
     /// The balance fell by this much more than the campaign explains, and did not show the charge of a lone request.
+    /// With `is_shared`, all ledgers of the account together do not explain it.
     BalanceFell {
         credits: Credits,
+        is_shared: bool,
     },
     /// A field where a charge or a balance was expected holds something that is not an amount, or an absurd amount.
     AmountUnreadable {
@@ -99,6 +102,13 @@ pub enum Stop {
         /// The flag that removes the cause, with its value, where one does.
         remedy: Option<(String, String)>,
     },
+    /// A worker of the same account stopped all others, until a person lifts it.
+    Halted(Halt),
+    /// The charge book cannot be used. If it is only away, the same may succeed later.
+    Book {
+        fault: String,
+        is_away: bool,
+    },
     BalanceUnreadable,
     /// `Retry-After` is longer than a run waits.
     PushedBack {
@@ -171,6 +181,19 @@ pub enum Stop {
     Terminated,
 }
 
+/// Why a worker stopped all workers that share its account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Halt {
+    /// The exit code of the worker that stopped.
+    pub exit_code: u8,
+    /// What happened, and what to do about it.
+    pub message: String,
+    /// Which worker it was: its machine and process.
+    pub worker: String,
+    /// When it happened, by the clock of the book, in microseconds since 1970.
+    pub at_us: i64,
+}
+
 impl Stop {
     /// The check that the stop is about; `None` if it is about the whole run.
     pub fn check(&self) -> Option<&str> {
@@ -214,11 +237,24 @@ impl Stop {
         }
     }
 
+    /// Whether the stop is about the account, so that all workers that share it must stop.
+    pub fn is_of_account(&self) -> bool {
+        matches!(
+            self,
+            Stop::Unauthorised { .. }
+                | Stop::Price { .. }
+                | Stop::BalanceFell { .. }
+                | Stop::AmountUnreadable { .. }
+                | Stop::UploadCharged { .. }
+        )
+    }
+
     /// Whether the stop only prevents further sending. If nothing is left to send, it does not decide how the run ends.
     pub fn prevents_sending(&self) -> bool {
         matches!(
             self,
             Stop::Kept { .. }
+                | Stop::Halted(_)
                 | Stop::SameRefusals { .. }
                 | Stop::TooManyErrors { .. }
                 | Stop::Conflict { .. }
@@ -238,6 +274,9 @@ impl Stop {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Stop::Kept { exit_code, .. } => *exit_code,
+            Stop::Halted(halt) => ExitCode::from_number(halt.exit_code),
+            Stop::Book { is_away: true, .. } => ExitCode::Storage,
+            Stop::Book { is_away: false, .. } => ExitCode::Usage,
             Stop::Budget(_)
             | Stop::Price { .. }
             | Stop::BalanceFell { .. }

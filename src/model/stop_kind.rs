@@ -163,7 +163,9 @@ impl Stop {
             Stop::TimeIsUp => StopKind::Time,
             Stop::Interrupted => StopKind::Interrupted,
             Stop::Terminated => StopKind::Terminated,
-            Stop::Kept { .. } => StopKind::EarlierStop,
+            Stop::Kept { .. } | Stop::Halted(_) => StopKind::EarlierStop,
+            Stop::Book { is_away: true, .. } => StopKind::Storage,
+            Stop::Book { is_away: false, .. } => StopKind::Usage,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a stop says: what happened, and what to do about it.
 
-use super::{Credits, RequestId, Stop, budget::BudgetRefusal, clock::local_time, grouped::grouped};
+use super::{Credits, Halt, RequestId, Stop, budget::BudgetRefusal, clock::local_time, grouped::grouped};
 use std::fmt;
 
 impl fmt::Display for Stop {
@@ -32,7 +32,13 @@ impl fmt::Display for Stop {
                  run again with --price {check}={stated}. If another program spent the difference, run again with \
                  --continue-anyway"
             ),
-            Stop::BalanceFell { credits } => write!(
+            Stop::BalanceFell { credits, is_shared: true } => write!(
+                f,
+                "the balance fell by {credits} credits more than all workers of this account explain, so a price in the \
+                 table may be too low, or another program spent the difference. Compare the charges with the service, \
+                 and run again with the right --price CHECK=N, or with --continue-anyway"
+            ),
+            Stop::BalanceFell { credits, is_shared: false } => write!(
                 f,
                 "the balance fell by {credits} credits more than this campaign explains, and it does not show the charge of \
                  one request, so a price in the table may be too low. Compare the charges with the service, and run again \
@@ -149,6 +155,21 @@ impl fmt::Display for Stop {
                  run anyway, add --continue-anyway",
                 local_time(*at_us)
             ),
+            Stop::Halted(Halt { message, worker, at_us, .. }) => write!(
+                f,
+                "nothing more was sent: {worker} found at {} that something is wrong with the account, which stops all \
+                 workers that share it. It said: {message}. Once that is done, `rescreen book resume --reason \"WHY\"` \
+                 lets all of them send again",
+                local_time(*at_us)
+            ),
+            Stop::Book { fault, is_away: true } => write!(
+                f,
+                "nothing more was sent, because only the charge book knows what other workers do: {fault}. Everything \
+                 paid for is safe; run again once it answers"
+            ),
+            Stop::Book { fault, is_away: false } => {
+                write!(f, "nothing more was sent: {fault}. Everything paid for is safe")
+            }
             Stop::BalanceUnreadable => f.write_str(
                 "expected a balance in the answer of GET /my_credits, found none; say where it is with [service] \
                  balance_pointer = \"/path/to/number\" and run again; an account without a balance in credits is not \

@@ -1,6 +1,6 @@
 //! What each stop says, word for word, with its exit code.
 
-use super::{Credits, ExitCode, RequestId, Stop, budget::BudgetRefusal, clock::local_time, stop::STAGE_SEND};
+use super::{Credits, ExitCode, Halt, RequestId, Stop, budget::BudgetRefusal, clock::local_time, stop::STAGE_SEND};
 use std::fmt::Write;
 
 /// A stop of each kind, and of each form of its message.
@@ -17,7 +17,8 @@ fn all() -> Vec<Stop> {
         Stop::Budget(BudgetRefusal::Unread),
         Stop::Price { check: check(), stated: Credits(7), table: Credits(5), request: Some(RequestId(12)) },
         Stop::Price { check: check(), stated: Credits(7), table: Credits(5), request: None },
-        Stop::BalanceFell { credits: Credits(45) },
+        Stop::BalanceFell { credits: Credits(45), is_shared: false },
+        Stop::BalanceFell { credits: Credits(45), is_shared: true },
         Stop::AmountUnreadable { check: check(), found: "-5".to_owned() },
         Stop::NoCredits { balance: Credits(3), price: Credits(5) },
         Stop::Unauthorised { status: 401 },
@@ -49,6 +50,14 @@ fn all() -> Vec<Stop> {
         Stop::OtherMode { sent: "production".to_owned(), echoed: "sandbox".to_owned() },
         Stop::Kept { exit_code: ExitCode::Budget, message: "the price rose".to_owned(), at_us: 0, remedy: None },
         Stop::BalanceUnreadable,
+        Stop::Halted(Halt {
+            exit_code: 7,
+            message: "HTTP 401".to_owned(),
+            worker: "etl-7 process 4711".to_owned(),
+            at_us: 0,
+        }),
+        Stop::Book { fault: "the charge book does not answer: no answer in 10 s".to_owned(), is_away: true },
+        Stop::Book { fault: "the charge book refuses: permission denied".to_owned(), is_away: false },
         Stop::PushedBack { until_us: 0 },
         Stop::CheckPaused { check: check(), until_us: Some(0) },
         Stop::CheckPaused { check: check(), until_us: None },
@@ -88,7 +97,7 @@ fn each_stop_says_what_happened_and_what_to_do() {
 fn every_kind_of_stop_is_in_the_list() {
     let mut kinds: Vec<u8> = all().iter().map(kind).collect();
     kinds.dedup();
-    assert_eq!(kinds, (0..37).collect::<Vec<u8>>());
+    assert_eq!(kinds, (0..39).collect::<Vec<u8>>());
 }
 
 fn kind(stop: &Stop) -> u8 {
@@ -112,23 +121,25 @@ fn kind(stop: &Stop) -> u8 {
         Stop::OtherMode { .. } => 16,
         Stop::Kept { .. } => 17,
         Stop::BalanceUnreadable => 18,
-        Stop::PushedBack { .. } => 19,
-        Stop::CheckPaused { .. } => 20,
-        Stop::ClockDiffers { .. } => 21,
-        Stop::UnknownService { .. } => 22,
-        Stop::OtherRoute { .. } => 23,
-        Stop::OtherBody { .. } => 24,
-        Stop::FilesChanged { .. } => 25,
-        Stop::UploadUnusable { .. } => 26,
-        Stop::UploadCharged { .. } => 27,
-        Stop::OtherSide { .. } => 28,
-        Stop::TooManyErrors { .. } => 29,
-        Stop::SameRefusals { .. } => 30,
-        Stop::Unrecognised { .. } => 31,
-        Stop::ExpectedRows { .. } => 32,
-        Stop::InputFailed => 33,
-        Stop::TimeIsUp => 34,
-        Stop::Interrupted => 35,
-        Stop::Terminated => 36,
+        Stop::Halted(_) => 19,
+        Stop::Book { .. } => 20,
+        Stop::PushedBack { .. } => 21,
+        Stop::CheckPaused { .. } => 22,
+        Stop::ClockDiffers { .. } => 23,
+        Stop::UnknownService { .. } => 24,
+        Stop::OtherRoute { .. } => 25,
+        Stop::OtherBody { .. } => 26,
+        Stop::FilesChanged { .. } => 27,
+        Stop::UploadUnusable { .. } => 28,
+        Stop::UploadCharged { .. } => 29,
+        Stop::OtherSide { .. } => 30,
+        Stop::TooManyErrors { .. } => 31,
+        Stop::SameRefusals { .. } => 32,
+        Stop::Unrecognised { .. } => 33,
+        Stop::ExpectedRows { .. } => 34,
+        Stop::InputFailed => 35,
+        Stop::TimeIsUp => 36,
+        Stop::Interrupted => 37,
+        Stop::Terminated => 38,
     }
 }

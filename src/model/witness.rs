@@ -26,6 +26,11 @@ impl Permit {
         Permit { issued: Instant::now(), slot }
     }
 
+    /// A permit that is as old as the question for it.
+    pub(crate) fn issue_for(slot: u64, asked: Instant) -> Permit {
+        Permit { issued: asked, slot }
+    }
+
     /// The slot in which the throttle has counted the message.
     pub(crate) fn slot(&self) -> u64 {
         self.slot

@@ -23,9 +23,10 @@ use super::{
     run_record::{NextCommand, recorded},
     send::{
         Progress, RunChannels, SendEnd, Signal,
-        bucket::bucket,
+        account_use::account_use,
         earlier_stop::EarlierStop,
         follow::{FollowUntil, Following},
+        purse::LedgerUse,
         queue::RequestQueue,
     },
     sending::Sending,
@@ -229,8 +230,10 @@ impl Collection {
                 if let Some(url) = &campaign.service.settings.url {
                     Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
                 }
-                let (bucket, _) = bucket(&campaign.service, &api_key, Bucket::Empty, campaign.clock);
-                let context = context(&campaign, &ledger, &api_key, bucket)?;
+                let of_ledger = LedgerUse::of(&ledger.reading()?)?;
+                let service = &campaign.service;
+                let account = account_use(service, &api_key, Bucket::Empty, campaign.clock, Some(of_ledger)).await?;
+                let context = context(&campaign, &ledger, &api_key, account)?;
                 let (_taken, intake) = watch::channel(IntakeProgress { done: true, ..IntakeProgress::default() });
                 let deadline = at_most.map(|at_most| Instant::now() + at_most);
                 let channels = RunChannels { signals: end.signals, progress, intake, deadline };

@@ -41,7 +41,7 @@ pub use campaign::input::Input;
 pub use campaign::out_folder::{Place, places_of};
 pub use campaign::receiver::default_inbox;
 pub use campaign::secret::read as read_secret;
-pub use campaign::service::Service;
+pub use campaign::service::{BookSource, Service};
 pub use campaign::tables::TableSource;
 pub use campaign::{Campaign, Guards, read_file, read_open_file};
 pub use collect::{CollectOptions, Collection, NamedService};

@@ -35,12 +35,13 @@ impl Sending {
         earlier_stop: impl Future<Output = Result<Option<Stop>, Error>>,
     ) -> Result<(SendEnd, Publishing), Error> {
         let Sending { context, queue, following, channels, retry } = self;
-        let ledger = Arc::clone(&context.ledger);
+        let (ledger, before) = (Arc::clone(&context.ledger), Arc::clone(&context));
         let mut publishing = Publishing::new(Arc::clone(publisher), context.campaign.commit_mode);
         let sending = async {
             match earlier_stop.await? {
                 Some(stop) => Ok(SendEnd::nothing(Some(stop), channels.signals)),
                 None => {
+                    context.enter().await?;
                     publishing.begin()?;
                     Driver::new(context, queue, following, channels, retry)?
                         .run(|answered| publishing.now_and_then(answered))
@@ -54,9 +55,11 @@ impl Sending {
                 if end.sent.stops.iter().any(Stop::is_urgent) {
                     publisher.interrupt();
                 }
+                before.leave().await;
                 Ok((end, publishing))
             }
             Err(error) => {
+                before.leave().await;
                 publishing.finish().await?;
                 Err(error)
             }

@@ -1,13 +1,18 @@
 //! The throttle: the rate limiter that every HTTP request passes. It decides when a request may be sent: not before the
 //! account's rate allows it, and not before a push-back is over. Processes that use one account share its rate through
-//! `bucket_file`; `pipeline/send/bucket.rs` decides with whom.
+//! `bucket_file`, and machines through an `account` of a book; `pipeline/send/account_use.rs` decides with whom.
 //!
 //! Here, a request is any HTTP request, including repeats and the balance query.
 //!
-//! `governor` decides the pace (see `pace`). Its waiting ignores tokio's paused clock, so this module waits with
+//! `governor` decides the pace (see `pace`), and `meter` applies it to a record. Its waiting ignores tokio's paused clock, so this module waits with
 //! tokio's sleep.
 
+mod account;
+#[cfg(test)]
+mod account_tests;
+mod bucket;
 mod bucket_file;
+mod meter;
 mod pace;
 mod record;
 mod schedule;
@@ -16,51 +21,40 @@ mod shared_tests;
 #[cfg(test)]
 mod throttle_tests;
 
+pub use bucket::{AccountState, Bucket, SharedAccount};
 pub use bucket_file::BucketFile;
 pub use schedule::Rate;
 
-use crate::model::{Clock, Permit};
-use bucket_file::Unchanged;
-use pace::{Pace, Want};
-use record::Record;
+use crate::model::{Permit, Stop};
+use account::{Asked, ask, locked};
+use meter::{Meter, Turn};
+use pace::Want;
 use schedule::Schedule;
 use std::{
-    sync::{Mutex as SyncMutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex as SyncMutex, PoisonError},
     time::Duration,
 };
-use tokio::{sync::Mutex, time::Instant};
+use tokio::{sync::Mutex, task::JoinHandle, time::Instant};
 
 /// A permit older than this is renewed before the request is sent, because the schedule's reserve covers no more.
 pub const PERMIT_AGE_MAX: Duration = Duration::from_millis(200);
 /// An old permit is renewed within this many periods, or given back.
 const PERIODS_FOR_RENEWAL: u32 = 4;
-/// A slot that was taken ahead is used within this time. It is much shorter than the schedule's reserve.
-const AHEAD: Duration = Duration::from_millis(20);
-/// The most slots that are taken at once.
-const AHEAD_MAX: u32 = 64;
-/// The wait before the bucket's file is tried again if another process has it locked.
-const BUSY_WAIT: Duration = Duration::from_millis(1);
-/// If another process has the file locked for longer than this, the file is not used any more.
-const BUSY_MAX: Duration = Duration::from_secs(2);
-/// If the clock differs from the timer by more than this, the clock was changed or the machine slept.
-const CLOCK_MOVED_MAX_NS: u64 = 1_000_000_000;
+/// After this many answers in a row that came too late, the book is too far away.
+const TOO_LATE_MAX: u32 = 5;
+/// The reason of a pause that another worker was asked for.
+const PAUSED_ELSEWHERE: &str = "the service asked another worker of this account to wait";
 
-/// The initial state of the throttle, and who shares it.
-#[derive(Debug)]
-pub enum Bucket {
-    /// The service has not been used yet.
-    Full,
-    /// Nothing is known about the last minute.
-    Empty,
-    /// The account's bucket, which all processes on this machine share, measured with this clock.
-    Shared(BucketFile, Clock),
-}
+/// A question to the book that is under way, and when it was answered.
+type Asking = JoinHandle<(Result<Asked, Stop>, Instant)>;
 
 /// The rate limiter of one API key.
 pub struct Throttle {
-    meter: SyncMutex<Meter>,
-    /// Admits requests in the order of their arrival.
-    turn: Mutex<()>,
+    meter: Arc<SyncMutex<Meter>>,
+    /// The book that knows the account's rate, if several machines share it.
+    account: Option<Arc<dyn SharedAccount>>,
+    /// Admits requests in the order of their arrival. Holds the question to the book that is under way.
+    turn: Mutex<Option<Asking>>,
     pause: SyncMutex<Option<Pause>>,
     renewal_max: Duration,
 }
@@ -70,23 +64,71 @@ impl Throttle {
     pub fn new(rate: Rate, bucket: Bucket) -> Throttle {
         let schedule = Schedule::of(rate);
         let renewal_max = schedule.period.saturating_mul(PERIODS_FOR_RENEWAL).saturating_add(PERMIT_AGE_MAX);
-        let meter = SyncMutex::new(Meter::new(schedule, bucket));
-        Throttle { meter, turn: Mutex::new(()), pause: SyncMutex::new(None), renewal_max }
+        let account = if let Bucket::Book(account) = &bucket { Some(Arc::clone(account)) } else { None };
+        let meter = Arc::new(SyncMutex::new(Meter::new(schedule, bucket)));
+        Throttle { meter, account, turn: Mutex::new(None), pause: SyncMutex::new(None), renewal_max }
     }
 
     /// Waits for a slot in the schedule, and until no pause is active.
-    pub async fn admit(&self) -> Permit {
-        let _turn = self.turn.lock().await;
+    ///
+    /// # Errors
+    /// Why nothing more is sent: the book cannot be reached, or says so.
+    pub async fn admit(&self) -> Result<Permit, Stop> {
+        let mut asking = self.turn.lock().await;
+        let mut too_late = 0;
         loop {
             if let Some(until) = self.paused_until() {
                 tokio::time::sleep_until(until).await;
                 continue;
             }
             // The lock is not held while this waits.
-            let admitted = self.meter().admit();
-            match admitted {
-                Ok(slot) => return Permit::issue(slot),
+            let admitted = locked(&self.meter).admit();
+            let (turn, is_of_book) = match admitted {
+                Some(turn) => (turn, false),
+                None => match self.ask(&mut asking).await? {
+                    Asked::Turn(turn) => (turn, true),
+                    Asked::Paused(pause) => {
+                        tracing::info!("waiting {} s: {PAUSED_ELSEWHERE}", pause.as_secs());
+                        self.pause_until(Instant::now() + pause, PAUSED_ELSEWHERE);
+                        continue;
+                    }
+                },
+            };
+            match turn {
+                Ok((slot, asked)) if is_of_book && asked.elapsed() > PERMIT_AGE_MAX => {
+                    let took = asked.elapsed();
+                    self.give_back(slot).await;
+                    too_late += 1;
+                    if too_late == TOO_LATE_MAX {
+                        return Err(Stop::Book { fault: too_far(took), is_away: true });
+                    }
+                }
+                Ok((slot, asked)) if is_of_book => return Ok(Permit::issue_for(slot, asked)),
+                Ok((slot, _)) => return Ok(Permit::issue(slot)),
                 Err(wait) => tokio::time::sleep(wait).await,
+            }
+        }
+    }
+
+    /// The book's answer. The question goes on if its asker is dropped, so that no slot is lost.
+    async fn ask(&self, asking: &mut Option<Asking>) -> Result<Asked, Stop> {
+        let Some(account) = &self.account else { return Ok(Asked::Turn(Err(Duration::ZERO))) };
+        loop {
+            let question = asking.get_or_insert_with(|| {
+                let (account, meter) = (Arc::clone(account), Arc::clone(&self.meter));
+                tokio::spawn(async move { (ask(account, meter, Want::New).await, Instant::now()) })
+            });
+            let answer = question.await;
+            *asking = None;
+            match answer {
+                // Nobody waited for it, and much may have happened since.
+                Ok((answer, at)) if at.elapsed() > PERMIT_AGE_MAX => {
+                    if let Ok(Asked::Turn(Ok((slot, _)))) = answer {
+                        self.give_back(slot).await;
+                    }
+                }
+                Ok((answer, _)) => return answer,
+                Err(failed) => std::panic::resume_unwind(failed.into_panic()),
             }
         }
     }
@@ -94,27 +136,79 @@ impl Throttle {
     /// Renews a permit that has become too old, for example after a slow commit: requests that waited together must not
     /// be sent together, and they count when they are sent. `None` if that is not possible soon; then the permit is
     /// given back, and the request is not sent now.
-    pub async fn renew(&self, permit: Permit) -> Option<Permit> {
-        if permit.age() <= PERMIT_AGE_MAX {
-            return Some(permit);
-        }
+    pub async fn renew(&self, mut permit: Permit) -> Option<Permit> {
         let until = Instant::now() + self.renewal_max;
-        loop {
-            let taken = self.meter().take(Want::Late(permit.slot()));
-            match taken {
-                Ok(slot) => return Some(Permit::issue(slot)),
-                Err(wait) if Instant::now() + wait <= until => tokio::time::sleep(wait).await,
+        while permit.age() > PERMIT_AGE_MAX {
+            match self.take(Want::Late(permit.slot())).await {
+                Ok((slot, asked)) => permit = Permit::issue_for(slot, asked),
+                Err(wait) if wait <= until.saturating_duration_since(Instant::now()) => tokio::time::sleep(wait).await,
                 Err(_) => {
-                    // If it cannot be given back it stays counted, which is the safe side.
-                    let _counted = self.meter().take(Want::Nothing(permit.slot()));
+                    self.give_back(permit.slot()).await;
                     return None;
                 }
             }
+            if Instant::now() > until && permit.age() > PERMIT_AGE_MAX {
+                self.give_back(permit.slot()).await;
+                return None;
+            }
+        }
+        Some(permit)
+    }
+
+    /// If it cannot be given back it stays counted, which is the safe side.
+    async fn give_back(&self, slot: u64) {
+        let _counted = self.take(Want::Nothing(slot)).await;
+    }
+
+    async fn take(&self, want: Want) -> Turn {
+        let taken = locked(&self.meter).take(want);
+        match (taken, &self.account) {
+            (Some(taken), _) => taken.map(|slot| (slot, Instant::now())),
+            (None, Some(account)) => match ask(Arc::clone(account), Arc::clone(&self.meter), want).await {
+                Ok(Asked::Turn(turn)) => turn,
+                Ok(Asked::Paused(pause)) => Err(pause),
+                Err(_) => Err(Duration::MAX),
+            },
+            (None, None) => Err(Duration::MAX),
         }
     }
 
-    fn meter(&self) -> MutexGuard<'_, Meter> {
-        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Lets all workers that share the account wait for this long, if it is shared beyond this machine.
+    /// Nobody waits for the book: the reply that asks for the pause is recorded meanwhile.
+    pub fn pause_all(&self, pause: Duration) {
+        let Some(account) = self.account.clone() else { return };
+        tokio::spawn(async move {
+            if let Err(stop) = account.pause(pause).await {
+                tracing::warn!("other workers were not told to wait: {stop}");
+            }
+        });
+    }
+
+    /// Stops all workers that share the account, if it is shared beyond this machine, until a person decides.
+    pub async fn halt_all(&self, reason: &Stop, at_us: i64) {
+        if let Some(account) = &self.account
+            && let Err(stop) = account.halt(reason, at_us).await
+        {
+            tracing::warn!("other workers were not told to stop: {stop}");
+        }
+    }
+
+    /// The run ends soon: nothing is asked of the book again and again any more.
+    pub fn hurry(&self) {
+        if let Some(account) = &self.account {
+            account.hurry();
+        }
+    }
+
+    /// This process sends nothing more.
+    ///
+    /// # Errors
+    /// The book cannot be reached.
+    pub async fn leave(&self) -> Result<(), Stop> {
+        match &self.account {
+            Some(account) => account.leave().await,
+            None => Ok(()),
+        }
     }
 
     /// Pauses all requests until `until`, unless they are already paused for longer.
@@ -137,151 +231,19 @@ impl Throttle {
     }
 }
 
+/// What is wrong with a book that answers too late.
+fn too_far(took: Duration) -> String {
+    format!(
+        "it took {} ms to give a slot of the rate, which is valid for {} ms; use a book that is nearer to this machine",
+        took.as_millis(),
+        PERMIT_AGE_MAX.as_millis()
+    )
+}
+
 /// A time in which nothing is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pause {
     pub until: Instant,
     /// Why, to be shown.
     pub reason: String,
-}
-
-/// The pace and its record.
-struct Meter {
-    pace: Pace,
-    kept: Kept,
-    /// No request is admitted before this time. It saves reading the record.
-    not_before: Instant,
-    ahead: Ahead,
-}
-
-/// Slots that were taken in one update of the file, so that a fast run does not update it for each request.
-#[derive(Default)]
-struct Ahead {
-    slots: Vec<u64>,
-    /// When they were taken.
-    at: Option<Instant>,
-}
-
-enum Kept {
-    /// Measured in tokio's time since `started`.
-    InMemory {
-        record: Record,
-        started: Instant,
-    },
-    InFile(SharedRecord),
-}
-
-struct SharedRecord {
-    file: BucketFile,
-    clock: Clock,
-    /// The clock and the timer when they were last read.
-    read: (u64, Instant),
-    busy_since: Option<Instant>,
-}
-
-impl Meter {
-    fn new(schedule: Schedule, bucket: Bucket) -> Meter {
-        let started = Instant::now();
-        let kept = match bucket {
-            Bucket::Full => Kept::InMemory { record: Record::idle(0), started },
-            Bucket::Empty => Kept::InMemory { record: Record::used_up(0, &schedule), started },
-            Bucket::Shared(file, clock) => {
-                Kept::InFile(SharedRecord { file, clock, read: (clock_ns(&clock), started), busy_since: None })
-            }
-        };
-        Meter { pace: Pace::new(schedule), kept, not_before: started, ahead: Ahead::default() }
-    }
-
-    /// Admits a request, or returns how long to wait.
-    fn admit(&mut self) -> Result<u64, Duration> {
-        let now = Instant::now();
-        if let Some(slot) = self.ahead.slots.pop_if(|_| self.ahead.at.is_some_and(|at| now - at <= AHEAD)) {
-            return Ok(slot);
-        }
-        if let Some(wait) = self.not_before.checked_duration_since(now).filter(|wait| !wait.is_zero()) {
-            return Err(wait);
-        }
-        let taken = self.take(Want::New);
-        if let Err(wait) = taken {
-            self.not_before = now.checked_add(wait).unwrap_or(now);
-        }
-        taken
-    }
-
-    fn take(&mut self, want: Want) -> Result<u64, Duration> {
-        match &mut self.kept {
-            Kept::InMemory { record, started } => self.pace.take(record, nanos(started.elapsed()), want),
-            Kept::InFile(shared) => match shared.take(&mut self.pace, want, &mut self.ahead) {
-                SharedTurn::Turn(taken) => taken,
-                SharedTurn::Unusable(fault) => {
-                    tracing::warn!("the rate limit is no longer shared with other runs on this machine: {fault}");
-                    self.kept =
-                        Kept::InMemory { record: Record::used_up(0, &self.pace.schedule), started: Instant::now() };
-                    self.take(want)
-                }
-            },
-        }
-    }
-}
-
-/// The answer of a shared record to a request.
-enum SharedTurn {
-    /// Its slot, or how long to wait before asking again.
-    Turn(Result<u64, Duration>),
-    /// The file can no longer be used, and why.
-    Unusable(String),
-}
-
-impl SharedRecord {
-    fn take(&mut self, pace: &mut Pace, want: Want, ahead: &mut Ahead) -> SharedTurn {
-        let unused = std::mem::take(&mut ahead.slots);
-        let now_ns = clock_ns(&self.clock);
-        let trusted = !self.clock_moved(now_ns);
-        let updated = self.file.update(|found| {
-            let found = found.filter(|record| trusted && record.is_believable(now_ns, &pace.schedule));
-            let known = found.is_some();
-            let mut record = found.unwrap_or_else(|| Record::used_up(now_ns, &pace.schedule));
-            for slot in &unused {
-                // What it counted is given back. The pace stays as it is, which is the safe side.
-                record.uncount(*slot);
-            }
-            let taken = pace.take(&mut record, now_ns, want);
-            let mut more = Vec::new();
-            if want == Want::New && taken.is_ok() {
-                let most = pace.schedule.within(AHEAD).min(AHEAD_MAX);
-                more.extend((1..most).map_while(|_| pace.take(&mut record, now_ns, Want::New).ok()));
-            }
-            let is_changed = taken.is_ok() || !known || !unused.is_empty();
-            (is_changed.then_some(record), (taken, more))
-        });
-        match updated {
-            Ok((taken, more)) => {
-                (ahead.slots, ahead.at) = (more, Some(Instant::now()));
-                self.busy_since = None;
-                self.read = (now_ns, Instant::now());
-                SharedTurn::Turn(taken)
-            }
-            Err(Unchanged::Busy) if self.busy_since.get_or_insert_with(Instant::now).elapsed() < BUSY_MAX => {
-                SharedTurn::Turn(Err(BUSY_WAIT))
-            }
-            Err(Unchanged::Busy) => {
-                SharedTurn::Unusable(format!("{}: another process keeps the file locked", self.file.path().display()))
-            }
-            Err(Unchanged::Storage(error)) => SharedTurn::Unusable(format!("{}: {error}", self.file.path().display())),
-        }
-    }
-
-    /// Whether the clock was changed or the machine slept since the clock was last read.
-    fn clock_moved(&self, now_ns: u64) -> bool {
-        let (then_ns, then) = self.read;
-        then_ns.saturating_add(nanos(then.elapsed())).abs_diff(now_ns) > CLOCK_MOVED_MAX_NS
-    }
-}
-
-fn clock_ns(clock: &Clock) -> u64 {
-    u64::try_from(clock.now_us()).unwrap_or_default().saturating_mul(1_000)
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,6 +1,7 @@
 //! The bucket that processes share, under paused time. Each throttle represents another process.
 
 use super::{throttle_tests::most_in_a_minute, *};
+use crate::model::Clock;
 use jiff::Timestamp;
 use std::{fs, path::Path, sync::atomic::AtomicI64};
 use tempfile::TempDir;
@@ -30,7 +31,7 @@ impl Machine {
     /// An account that was not used for two minutes.
     async fn idle() -> Machine {
         let machine = Machine::new();
-        let _permit = machine.process(Rate::default()).admit().await;
+        let _permit = machine.process(Rate::default()).admit().await.unwrap();
         tokio::time::sleep(Duration::from_secs(120)).await;
         machine
     }
@@ -38,7 +39,7 @@ impl Machine {
 
 async fn send(throttle: &Throttle, count: usize, times: &mut Vec<Instant>) {
     for _ in 0..count {
-        let _permit = throttle.admit().await;
+        let _permit = throttle.admit().await.unwrap();
         times.push(Instant::now());
     }
 }

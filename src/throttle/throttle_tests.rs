@@ -23,7 +23,7 @@ async fn admitted(rate: Rate, bucket: Bucket, count: usize) -> Vec<Instant> {
 async fn admitted_by(throttle: &Throttle, count: usize) -> Vec<Instant> {
     let mut times = Vec::new();
     for _ in 0..count {
-        let _permit = throttle.admit().await;
+        let _permit = throttle.admit().await.unwrap();
         times.push(Instant::now());
     }
     times
@@ -73,7 +73,7 @@ async fn a_late_timer_is_caught_up_within_the_minute() {
         let mut times = Vec::new();
         let count = per_minute as usize * 4;
         for number in 0..count {
-            let _permit = throttle.admit().await;
+            let _permit = throttle.admit().await.unwrap();
             times.push(Instant::now());
             if number % (per_minute as usize / 5) == 7 && number < count - 2 * per_minute as usize / 5 {
                 tokio::time::sleep(Duration::from_millis(1_900)).await;
@@ -117,7 +117,7 @@ async fn a_pause_closes_the_gate_and_the_longest_counts() {
     throttle.pause_until(start + Duration::from_secs(9), "HTTP 429");
     throttle.pause_until(start + Duration::from_secs(3), "HTTP 503");
     assert_eq!(throttle.pause().unwrap().reason, "HTTP 429", "the longer pause is kept");
-    let _permit = throttle.admit().await;
+    let _permit = throttle.admit().await.unwrap();
     assert_eq!(start.elapsed().as_secs(), 9);
     assert!(throttle.paused_until().is_none());
 }
@@ -125,7 +125,7 @@ async fn a_pause_closes_the_gate_and_the_longest_counts() {
 #[tokio::test(start_paused = true)]
 async fn a_permit_within_the_reserve_is_kept() {
     let throttle = Throttle::new(Rate::default(), Bucket::Full);
-    let permit = throttle.admit().await;
+    let permit = throttle.admit().await.unwrap();
     tokio::time::sleep(PERMIT_AGE_MAX).await;
     let start = Instant::now();
     assert!(throttle.renew(permit).await.is_some());
@@ -138,7 +138,7 @@ async fn permits_that_waited_together_do_not_leave_together() {
     let throttle = Throttle::new(Rate::default(), Bucket::Empty);
     let mut waiting = Vec::new();
     for _ in 0..20 {
-        waiting.push(throttle.admit().await);
+        waiting.push(throttle.admit().await.unwrap());
     }
     let stall_over = Instant::now();
     let renewals = waiting.into_iter().map(|permit| async {
@@ -161,7 +161,7 @@ async fn after_a_stall_the_minute_still_holds_the_limit() {
             let stalled = Instant::now();
             let mut waiting = Vec::new();
             while stalled.elapsed() < Duration::from_secs(stall) && waiting.len() < 64 {
-                waiting.push(throttle.admit().await);
+                waiting.push(throttle.admit().await.unwrap());
             }
             tokio::time::sleep_until(stalled + Duration::from_secs(stall)).await;
             let renewals = futures::future::join_all(waiting.into_iter().map(|permit| async {
@@ -190,7 +190,7 @@ async fn a_disk_that_is_always_slow_does_not_stop_all_messages() {
                 let throttle = throttle.clone();
                 renewals.spawn(async move {
                     tokio::time::sleep(Duration::from_millis(300)).await;
-                    throttle.renew(permit).await
+                    throttle.renew(permit.unwrap()).await
                 });
             }
             Some(renewed) = renewals.join_next(), if !renewals.is_empty() => sent += usize::from(renewed.unwrap().is_some()),

@@ -45,6 +45,7 @@ fn order_of(book: &Book, request: RequestId) -> ArmOrder {
         shape: Arc::default(),
         key_life_hours: 72,
         now_us: book.now_us,
+        room: None,
     }
 }
 

@@ -190,6 +190,11 @@ pub struct ConsentTable {
 #[serde(deny_unknown_fields, default)]
 pub struct LedgerTable {
     pub path: Option<PathBuf>,
+    /// Where to find the URL of the charge book, which workers on several machines share. It has a password.
+    #[serde(skip_serializing)]
+    pub book: Option<SecretSource>,
+    /// The name of the account in the charge book [default: default]
+    pub account: Option<String>,
 }
 
 /// `[guards]`.

@@ -10,7 +10,7 @@ use super::{
     mappings::RecordedMapping,
     result_layout::{ResultLayout, named_columns},
     rules::Rules,
-    service::Service,
+    service::{BookSource, Service},
     webhook::Webhook,
 };
 use crate::{
@@ -43,6 +43,9 @@ struct Settings {
     max_credits: Option<Credits>,
     keep_balance: Credits,
     format: OutputFormat,
+    /// The name of the account in the charge book, if the runs share one. Where the book is, the user says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    book_account: Option<String>,
     /// The folder below which rows name files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     files_root: Option<PathBuf>,
@@ -69,6 +72,7 @@ pub fn settings_of(campaign: &Campaign, mappings: Vec<RecordedMapping>) -> Resul
         max_credits: campaign.allowance.limit,
         keep_balance: campaign.allowance.keep_balance,
         format: campaign.format,
+        book_account: campaign.service.book.as_ref().map(|book| book.account.clone()),
         files_root: campaign.files_root.as_ref().map(|root| absolute(root.path())),
         images: campaign.images,
         secret_sources: secret_sources(campaign)?,
@@ -205,6 +209,23 @@ pub fn limits_in(reading: &Reading) -> Result<Option<RecordedLimits>, LedgerErro
     reading.settings()?.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
 }
 
+/// Refuses to send for a ledger without the charge book that its runs used: other workers would not know of it.
+///
+/// # Errors
+/// The campaign names no charge book, and an earlier run did.
+pub fn refuse_without_book(campaign: &Campaign, reading: &Reading) -> Result<(), Error> {
+    let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
+    let service = &campaign.service;
+    let Some(text) = reading.settings()?.filter(|_| service.book.is_none() && !service.simulate) else { return Ok(()) };
+    let settings: Settings = serde_json::from_str(&text).map_err(damaged)?;
+    let Some(account) = settings.book_account else { return Ok(()) };
+    Err(Error::Config(format!(
+        "earlier runs of this campaign shared the account `{account}` with other workers through a charge book; name it in \
+         the campaign file: [ledger] book = {{ env = \"RESCREEN_BOOK\" }}{}",
+        if account == BookSource::default().account { String::new() } else { format!(", account = \"{account}\"") }
+    )))
+}
+
 fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFile, &Path)>) -> Result<Service, Error> {
     let simulate = identity.origin == SIMULATED_ORIGIN;
     let url = (!simulate).then(|| identity.origin.clone());
@@ -226,7 +247,9 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
         body_bytes_max: None,
         ..recorded
     };
-    Ok(Service::with(service, simulate, base))
+    let named = file.map(|(file, _)| BookSource::of(&file.ledger)).transpose()?.flatten();
+    let recorded = settings.book_account.map(|account| BookSource { account, ..BookSource::default() });
+    Ok(Service { book: named.or(recorded), ..Service::with(service, simulate, base) })
 }
 
 /// The inbox that the campaign file names.

@@ -2,7 +2,7 @@
 //! decides when a secret is read: only when it is needed, and from a program only if something may be sent.
 
 use super::{
-    file::{CampaignFile, SecretSource, ServiceTable},
+    file::{CampaignFile, LedgerTable, SecretSource, ServiceTable},
     secret,
 };
 use crate::{
@@ -18,6 +18,45 @@ use std::path::{Path, PathBuf};
 /// A rate that this machine does not reach.
 const UNLIMITED: Rate = Rate { per_minute: 6_000_000, per_minute_max: 12_000_000 };
 
+/// The charge book of a campaign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BookSource {
+    /// Where its URL is.
+    pub url: SecretSource,
+    /// The name of the account in it.
+    pub account: String,
+}
+
+impl Default for BookSource {
+    fn default() -> BookSource {
+        BookSource { url: SecretSource::Env("RESCREEN_BOOK".to_owned()), account: "default".to_owned() }
+    }
+}
+
+impl BookSource {
+    /// The book that a campaign file names.
+    ///
+    /// # Errors
+    /// The file names an account and no book, or an account without a name.
+    pub fn of(table: &LedgerTable) -> Result<Option<BookSource>, Error> {
+        let account = table.account.clone();
+        match &table.book {
+            None if account.is_some() => Err(Error::Config(
+                "[ledger] account names an account in a charge book; name the book, too: book = { env = \"RESCREEN_BOOK\" }"
+                    .to_owned(),
+            )),
+            None => Ok(None),
+            Some(_) if account.as_ref().is_some_and(|name| name.trim().is_empty()) => {
+                Err(Error::Config("[ledger] account: expected the name of an account, found nothing".to_owned()))
+            }
+            Some(url) => {
+                let account = account.unwrap_or_else(|| BookSource::default().account);
+                Ok(Some(BookSource { url: url.clone(), account }))
+            }
+        }
+    }
+}
+
 /// How to reach the service. The API key is read only when it is needed.
 #[derive(Debug, Clone)]
 pub struct Service {
@@ -32,6 +71,8 @@ pub struct Service {
     pub in_process: Option<InProcess>,
     /// The folder of the account's rate bucket, which all runs on this machine share.
     pub state_folder: Option<PathBuf>,
+    /// The charge book that workers on several machines share, if they do.
+    pub book: Option<BookSource>,
     pub base: PathBuf,
     /// Do not start any program, not even for the API key.
     pub runs_no_programs: bool,
@@ -61,6 +102,7 @@ impl Service {
         Ok(Service {
             unlimited: file.simulate && file.unlimited,
             runs_no_programs: file.runs_no_programs,
+            book: BookSource::of(&file.ledger)?,
             ..Service::with(ServiceTable { ca_file, ..table.clone() }, file.simulate, base)
         })
     }
@@ -73,6 +115,7 @@ impl Service {
             unlimited: false,
             in_process: None,
             state_folder: state_folder(|name| std::env::var_os(name)),
+            book: None,
             base: base.to_owned(),
             runs_no_programs: false,
         }
@@ -97,7 +140,8 @@ impl Service {
     pub fn needs_program(&self) -> bool {
         let is_program = |source: &SecretSource| matches!(source, SecretSource::Command(_));
         let sources = [&self.settings.api_key, &self.settings.proxy_auth];
-        !self.simulate && sources.into_iter().flatten().any(is_program)
+        let book = self.book.as_ref().map(|book| &book.url);
+        !self.simulate && sources.into_iter().flatten().chain(book).any(is_program)
     }
 
     /// Reads the API key from its source.
@@ -110,6 +154,11 @@ impl Service {
         }
         let default = SecretSource::Env("RESCREEN_API_KEY".to_owned());
         self.secret(self.settings.api_key.as_ref().unwrap_or(&default), "the API key").map(ApiKey::new)
+    }
+
+    /// Reads the URL of the charge book from its source.
+    pub fn book_url(&self, book: &BookSource) -> Result<SecretString, Error> {
+        self.secret(&book.url, "the URL of the charge book")
     }
 
     fn secret(&self, source: &SecretSource, what: &str) -> Result<SecretString, Error> {

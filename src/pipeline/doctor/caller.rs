@@ -112,7 +112,10 @@ impl<'a> Caller<'a> {
     }
 
     async fn got(&self, auth: Auth) -> Exchange {
-        let permit = self.throttle.admit().await;
+        let permit = match self.throttle.admit().await {
+            Ok(permit) => permit,
+            Err(stop) => return Exchange::without_reply(stop.to_string()),
+        };
         let got = self.client.get_with(permit, Balance::PATH, auth);
         tokio::time::timeout(PATIENCE, got).await.unwrap_or_else(|_| slow())
     }
@@ -139,7 +142,10 @@ impl<'a> Caller<'a> {
         if self.has_stopped() {
             return Exchange::without_reply("nothing more is sent".to_owned());
         }
-        let permit = self.throttle.admit().await;
+        let permit = match self.throttle.admit().await {
+            Ok(permit) => permit,
+            Err(stop) => return Exchange::without_reply(stop.to_string()),
+        };
         let posted = self.client.send_in_sandbox(permit, path, auth, key, body);
         let exchange = tokio::time::timeout(PATIENCE, posted).await.unwrap_or_else(|_| slow());
         if let Some(offence) = self.offence(path, body, &exchange) {

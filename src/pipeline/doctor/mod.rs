@@ -14,7 +14,7 @@ pub use finding::{Diagnosis, Finding, Recommended, Standing};
 
 use super::{
     campaign::{check_settings, file::CampaignFile, service::Service},
-    send::bucket::bucket,
+    send::account_use::{AccountUse, account_use},
 };
 use crate::{
     catalogue::{Catalogue, Declaration},
@@ -86,7 +86,7 @@ impl Examination {
             .ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
         let api_key = self.service.api_key()?;
         let client = Client::new(&self.service.client_settings(url, api_key.clone())?)?;
-        let (bucket, _) = bucket(&self.service, &api_key, Bucket::Full, self.clock);
+        let AccountUse { bucket, .. } = account_use(&self.service, &api_key, Bucket::Full, self.clock, None).await?;
         let throttle = Throttle::new(self.service.pace(), bucket);
         let caller = Caller::new(&client, &throttle, &self.service, self.clock);
         let pointer = self.service.settings.balance_pointer.as_deref();

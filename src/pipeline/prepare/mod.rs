@@ -24,11 +24,12 @@ use super::{
     judge::Judge,
     run_record,
     send::{
-        bucket::bucket,
+        account_use::{AccountUse, account_use},
         context::{CheckContext, RunContext},
         file_body::FileBodies,
         latencies::SharedLatencies,
         limit::Limit,
+        purse::{LedgerUse, Purse},
     },
 };
 use crate::{
@@ -54,8 +55,7 @@ pub struct Prepared {
     pub ledger: Arc<Ledger>,
     pub intake: Intake,
     api_key: ApiKey,
-    bucket: Bucket,
-    rate_note: Option<String>,
+    account: AccountUse,
     set_aside: Option<PathBuf>,
     read_afresh: Option<PathBuf>,
     read_again: Vec<ReadAgain>,
@@ -85,7 +85,10 @@ impl Prepared {
         let reading = Reading::find(&campaign.ledger)?;
         let fresh = reading.is_none();
         match &reading {
-            Some(reading) => refuse_older(&campaign, reading)?,
+            Some(reading) => {
+                refuse_older(&campaign, reading)?;
+                recorded::refuse_without_book(&campaign, reading)?;
+            }
             None => refuse_lost_ledger(&campaign)?,
         }
         let older = campaign.accept_older_ledger;
@@ -147,9 +150,10 @@ impl Prepared {
         refuse_inputs_inside(&campaign)?;
         claim(&campaign.out, &campaign.name, &ledger.reading()?)?;
         let private = if fresh { Bucket::Full } else { Bucket::Empty };
-        let (bucket, rate_note) = bucket(&campaign.service, &api_key, private, campaign.clock);
+        let (service, of_ledger) = (&campaign.service, LedgerUse::of(&ledger.reading()?)?);
+        let account = account_use(service, &api_key, private, campaign.clock, Some(of_ledger)).await?;
         let read_afresh = None;
-        Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside, read_afresh, read_again })
+        Ok(Prepared { campaign, ledger, intake, api_key, account, set_aside, read_afresh, read_again })
     }
 
     /// Opens the inputs as if they were never read: nothing of them was sent. `error` says that they changed.
@@ -216,7 +220,7 @@ impl Prepared {
 
     /// Why the rate is not shared with other runs on this machine, if it is not.
     pub fn rate_note(&self) -> Option<&str> {
-        self.rate_note.as_deref()
+        self.account.note.as_deref()
     }
 
     /// The column, template or constant that fills each field.
@@ -258,8 +262,9 @@ impl Prepared {
 
     /// The run context that all attempts of this run share.
     pub fn context(&mut self) -> Result<Arc<RunContext>, Error> {
-        let bucket = std::mem::replace(&mut self.bucket, Bucket::Empty);
-        context(&self.campaign, &self.ledger, &self.api_key, bucket)
+        let nothing = AccountUse { bucket: Bucket::Empty, money: None, note: None };
+        let account = std::mem::replace(&mut self.account, nothing);
+        context(&self.campaign, &self.ledger, &self.api_key, account)
     }
 }
 
@@ -284,7 +289,7 @@ pub fn context(
     campaign: &Arc<Campaign>,
     ledger: &Arc<Ledger>,
     api_key: &ApiKey,
-    bucket: Bucket,
+    account: AccountUse,
 ) -> Result<Arc<RunContext>, Error> {
     let nowhere = || Error::Config("the simulator was not started".to_owned());
     let url = campaign.service.settings.url.clone().ok_or_else(nowhere)?;
@@ -293,7 +298,7 @@ pub fn context(
     let reading = ledger.reading()?;
     let mut settings = campaign.service.client_settings(url, api_key.clone())?;
     settings.known_secrets = reading.receivers()?.into_iter().map(|receiver| receiver.secret.into()).collect();
-    let throttle = Arc::new(Throttle::new(campaign.service.pace(), bucket));
+    let throttle = Arc::new(Throttle::new(campaign.service.pace(), account.bucket));
     let gate = Arc::clone(&throttle);
     let client = Client::new(&settings)?.writing_only_if(move || !watch.has_moved() && gate.paused_until().is_none());
     let templates = Templates::new(Tables::default());
@@ -333,6 +338,7 @@ pub fn context(
         ledger: Arc::clone(ledger),
         client,
         throttle,
+        purse: Purse::new(account.money),
         checks: checks.collect::<Result<BTreeMap<_, _>, Error>>()?,
         scope: api_key.fingerprint(),
         clock: campaign.clock,

@@ -20,7 +20,7 @@ use super::{
     collect::{Collection, NamedService},
     prepare::known_service,
     send::{
-        bucket::bucket,
+        account_use::account_use,
         earlier_stop::{EARLIER_PAUSE, kept_stop, paused_until},
         gate::{PUSH_BACK_MAX, PUSH_BACK_UNSTATED, pause_end},
     },
@@ -112,7 +112,7 @@ pub async fn retry_webhook(
     if own.is_empty() {
         return Ok(done);
     }
-    let asking = Asking::new(campaign, &reading, &api_key, receiver)?;
+    let asking = Asking::new(campaign, &reading, &api_key, receiver).await?;
     if let Some(until_us) = asking.paused(&reading, order.lift_pause)? {
         done.stop = Some(Stop::PushedBack { until_us });
         return Ok(done);
@@ -234,7 +234,7 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    fn new(
+    async fn new(
         campaign: &'a Campaign,
         reading: &Reading,
         api_key: &ApiKey,
@@ -243,8 +243,9 @@ impl<'a> Asking<'a> {
         let url = campaign.service.settings.url.clone().unwrap_or_default();
         let mut settings = campaign.service.client_settings(url, api_key.clone())?;
         settings.known_secrets = reading.receivers()?.into_iter().map(|receiver| receiver.secret.into()).collect();
-        let (bucket, _) = bucket(&campaign.service, api_key, Bucket::Empty, campaign.clock);
-        let throttle = Throttle::new(campaign.service.pace(), bucket);
+        // It spends no credits.
+        let account = account_use(&campaign.service, api_key, Bucket::Empty, campaign.clock, None).await?;
+        let throttle = Throttle::new(campaign.service.pace(), account.bucket);
         let simulated = reading.sums()?.simulated;
         Ok(Asking { campaign, client: Client::new(&settings)?, throttle, receiver, simulated })
     }
@@ -276,7 +277,10 @@ impl<'a> Asking<'a> {
         let mut delays = Delays::new(self.campaign.clock.now_us().unsigned_abs());
         let mut last = String::new();
         for _ in 0..TRIES_MAX {
-            let permit = self.throttle.admit().await;
+            let permit = match self.throttle.admit().await {
+                Ok(permit) => permit,
+                Err(stop) => return Ok(Break(stop)),
+            };
             let exchange = self.client.deliver_again(permit, spec, &job.id, auth, self.receiver.as_ref()).await;
             if let Ok(reply) = &exchange.reply
                 && self.simulated.is_some_and(|simulated| simulated != reply.simulated)

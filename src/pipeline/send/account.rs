@@ -2,7 +2,7 @@
 //! answering. If the account cannot be read, the run stops.
 
 use super::{
-    bucket::bucket,
+    account_use::{AccountUse, account_use},
     context::RunContext,
     earlier_stop::paused_until,
     gate::{PUSH_BACK_MAX, PUSH_BACK_UNSTATED, close_gate, pause_end},
@@ -60,7 +60,15 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
     let mut delays = Delays::new(context.clock.now_us().unsigned_abs());
     let (mut last, mut of_another) = (String::new(), 0);
     for _ in 0..TRIES_MAX {
-        let permit = context.throttle.admit().await;
+        // Asked before the permit is taken, which is soon too old. What others use meanwhile only explains a fall.
+        let account = match context.purse.account(&context.ledger).await {
+            Ok(account) => account,
+            Err(stop) => return Ok(Break(stop)),
+        };
+        let permit = match context.throttle.admit().await {
+            Ok(permit) => permit,
+            Err(stop) => return Ok(Break(stop)),
+        };
         let before = context.ledger.sums();
         // The gate opens after at most 15 minutes, and the service may have asked for a longer pause meanwhile.
         if let Some(until_us) = paused_until(&before, context.clock.now_us()) {
@@ -76,7 +84,17 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
         let said = Said::of(&exchange, context.clock.now().into());
         match after_query(&said, pointer, context.clock.now()) {
             AfterQuery::Read(balance) => {
-                let unexplained_fall = note(context, said.server_now_us(), balance.credits, before).await?;
+                let shared = match &account {
+                    None => None,
+                    Some(account) => {
+                        let now_us = context.clock.now_us();
+                        match context.purse.balance(&context.ledger, account, balance.credits, now_us).await {
+                            Ok(fell) => Some(fell),
+                            Err(stop) => return Ok(Break(stop)),
+                        }
+                    }
+                };
+                let unexplained_fall = note(context, said.server_now_us(), balance.credits, before, shared).await?;
                 return Ok(Continue(BalanceRead { balance: balance.credits, unexplained_fall }));
             }
             AfterQuery::Stop(stop) => {
@@ -113,10 +131,11 @@ async fn note(
     server_now_us: Option<i64>,
     credits: Credits,
     before: Arc<Sums>,
+    shared_fall: Option<Credits>,
 ) -> Result<Credits, Error> {
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     let offset = server_now_us.map(|server_us| server_us - now_us);
-    let fell = context.ledger.balance(credits, before, now_us, offset).await?;
+    let fell = context.ledger.balance(credits, (before, shared_fall), now_us, offset).await?;
     // Also if the reply has no date: the service would not state it the next time either.
     context.clock_watch.compared(compared);
     Ok(fell)
@@ -161,9 +180,10 @@ pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Credits, E
         service.settings.url.clone().ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
     let api_key = service.api_key()?;
     let client = Client::new(&service.client_settings(url, api_key.clone())?)?;
-    let (bucket, _) = bucket(service, &api_key, Bucket::Full, clock);
+    let AccountUse { bucket, .. } = account_use(service, &api_key, Bucket::Full, clock, None).await?;
     let throttle = Throttle::new(service.pace(), bucket);
-    let exchange = client.get(throttle.admit().await, Balance::PATH).await;
+    let permit = throttle.admit().await.map_err(Error::Stopped)?;
+    let exchange = client.get(permit, Balance::PATH).await;
     let pointer = service.settings.balance_pointer.as_deref();
     let stop = match after_query(&Said::of(&exchange, clock.now().into()), pointer, clock.now()) {
         AfterQuery::Read(balance) => return Ok(balance.credits),

@@ -7,6 +7,7 @@ use super::{
     file_body::FileBody,
     make_ready::make_ready,
     outgoing::Outgoing,
+    purse::{NoRoom, Room},
     settle::settle,
     upload::NotReady,
 };
@@ -34,7 +35,7 @@ pub async fn attempt(
     }
     let price = context.ledger.sums().price_to_hold(&name, check.price).max(check.job_hold);
     let ready = make_ready(&context, permit, request, check, price).await?;
-    let order = order(&context, check, request, name);
+    let mut order = order(&context, check, request, name);
     let mut outgoing = Outgoing::new(&order, &context, price, lower);
     let (permit, mut file_body) = match ready {
         Ok(ready) => ready,
@@ -45,10 +46,15 @@ pub async fn attempt(
             return settle(&context, check, outgoing, *exchange, Some(order), &tell).await;
         }
     };
+    let room = match take_room(&context, &mut order).await? {
+        Ok(room) => room,
+        Err(no_room) => return Ok(no_room.into()),
+    };
     let receipt = match context.ledger.arm(order).await? {
         Ok(receipt) => receipt,
         Err(not_armed) => return Ok(not_armed.into()),
     };
+    drop(room);
     outgoing.armed(&receipt, context.ledger.sums().account);
     if let Some(file_body) = &mut file_body {
         // Given back now: the hold takes the place of the room in the budget that the upload needed.
@@ -82,7 +88,18 @@ fn order(context: &RunContext, check: &CheckContext, request: RequestId, name: S
         shape: Arc::clone(&check.shape),
         key_life_hours: check.declaration.key_life_hours,
         now_us: context.clock.now_us(),
+        room: None,
     }
+}
+
+/// Takes room for what arming would hold in addition, if other ledgers have a say.
+async fn take_room(context: &RunContext, order: &mut ArmOrder) -> Result<Result<Option<Room>, NoRoom>, Error> {
+    if !context.purse.is_shared() {
+        return Ok(Ok(None));
+    }
+    let more = context.ledger.more_to_hold(order.clone()).await?;
+    order.room = Some(more);
+    Ok(context.purse.take(&context.ledger, more, &order.allowance).await.map(Some))
 }
 
 /// Renews the permit of an armed request, and checks again whether it may be sent. The commit may have taken long: the

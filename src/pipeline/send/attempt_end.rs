@@ -1,11 +1,11 @@
 //! What an attempt tells: what it heard, and how it ended.
 
-use super::{check_pauses::Waits, file_body::FileFault};
+use super::{check_pauses::Waits, file_body::FileFault, purse::NoRoom};
 use crate::{
     client::Classified,
     ledger::{NotArmed, Settled},
     model::{
-        Credits, Judgement, RequestId,
+        Credits, Judgement, RequestId, Stop,
         budget::BudgetRefusal,
         state::{IllegalMove, Outcome},
     },
@@ -36,6 +36,8 @@ pub enum AttemptEnd {
     Withheld(IllegalMove),
     /// Not sent: the gate closed after arming and before the write.
     GateClosed,
+    /// Not sent: nothing may be sent any more.
+    Closed(Stop),
     /// Not sent: the clock may be wrong, and is first compared with the service's.
     ClockMoved,
     /// Not sent: the service asked not to repeat it before this time, in microseconds since 1970.
@@ -88,6 +90,15 @@ impl Attempt {
     }
 }
 
+impl From<NoRoom> for AttemptEnd {
+    fn from(no_room: NoRoom) -> AttemptEnd {
+        match no_room {
+            NoRoom::Refused(refusal) => AttemptEnd::OverBudget(refusal),
+            NoRoom::Closed(stop) => AttemptEnd::Closed(stop),
+        }
+    }
+}
+
 impl From<NotArmed> for AttemptEnd {
     fn from(not_armed: NotArmed) -> AttemptEnd {
         match not_armed {
@@ -96,6 +107,7 @@ impl From<NotArmed> for AttemptEnd {
             NotArmed::OtherBody(differs) => AttemptEnd::OtherBody(differs),
             NotArmed::NotBefore(until_us) => AttemptEnd::NotBefore(until_us),
             NotArmed::Withheld(reason) => AttemptEnd::Withheld(reason),
+            NotArmed::NoRoom => AttemptEnd::GateClosed,
         }
     }
 }

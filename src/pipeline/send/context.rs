@@ -2,10 +2,12 @@
 
 use super::{
     check_pauses::CheckPauses, file_body::FileBodies, latencies::SharedLatencies, limit::Limit, moment::Moment,
+    purse::Purse,
 };
 use crate::{
     catalogue::{BodyShape, Declaration},
     client::{Auth, Client, Delays, ReplyKind, ReplySpec},
+    error::Error,
     ledger::Ledger,
     model::{Clock, Credits, RequestId, clock::ClockWatch},
     pipeline::{campaign::Campaign, judge::Judge},
@@ -14,8 +16,12 @@ use crate::{
 use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock, atomic::AtomicBool},
+    time::Duration,
 };
 use tokio::time::Instant;
+
+/// How long the run waits for the charge book while it stops.
+pub const BOOK_TIME: Duration = Duration::from_secs(5);
 
 /// A check, as a run uses it.
 pub struct CheckContext {
@@ -41,6 +47,8 @@ pub struct RunContext {
     pub ledger: Arc<Ledger>,
     pub client: Client,
     pub throttle: Arc<Throttle>,
+    /// What may be spent beside other ledgers of the account.
+    pub purse: Purse,
     pub checks: BTreeMap<String, CheckContext>,
     pub campaign: Arc<Campaign>,
     /// Fingerprint of the API key.
@@ -68,6 +76,28 @@ pub struct RunContext {
 }
 
 impl RunContext {
+    /// Tells the other workers of the account what this ledger has used. A run that was killed may have told more.
+    ///
+    /// # Errors
+    /// The charge book cannot be used.
+    pub async fn enter(&self) -> Result<(), Error> {
+        self.purse.settle(&self.ledger).await.map_err(Error::Stopped)
+    }
+
+    /// Tells the other workers of the account what this one has used, and that it ends. Not for long: what it does not
+    /// tell, its next run does.
+    pub async fn leave(&self) {
+        let telling = async {
+            // Attempts that were given up may still be recorded.
+            drop(self.ledger.recorded().await);
+            self.purse.settle(&self.ledger).await?;
+            self.throttle.leave().await
+        };
+        if let Ok(Err(stop)) = tokio::time::timeout(BOOK_TIME, telling).await {
+            tracing::warn!("other workers were not told that this one ends: {stop}");
+        }
+    }
+
     /// The time of the run, now.
     pub fn moment(&self) -> Moment {
         self.moment_of(Instant::now())

@@ -5,7 +5,7 @@ use super::{
     attempt::attempt,
     attempt_end::{AttemptEnd, Heard},
     channels::{RunChannels, SendEnd, Sent, Signal},
-    context::{Candidate, RunContext},
+    context::{BOOK_TIME, Candidate, RunContext},
     earlier_stop::resume_pauses,
     engine::{Command, Engine, Input, Now},
     follow::{Following, poll::PollEnd},
@@ -143,7 +143,10 @@ impl Driver {
                     let (job, end) = ended.map_err(Error::from)??;
                     self.polled(job, end).await?;
                 }
-                permit = self.context.throttle.admit(), if unpublished.is_none() && self.has_work() => self.start_all(permit),
+                admitted = self.context.throttle.admit(), if unpublished.is_none() && self.has_work() => match admitted {
+                    Ok(permit) => self.start_all(permit),
+                    Err(stop) => drop(self.tell(Input::Closed(stop)).await?),
+                },
                 () = until(next_due) => {}
                 () = until(next_look) => {}
                 () = until(self.channels.deadline), if self.engine.is_open() => {
@@ -262,6 +265,13 @@ impl Driver {
                     let now = now(&self.context);
                     commands.extend(self.engine.on(now, Input::Balance { why, read, alone })?);
                 }
+                Command::HaltAll(stop) => {
+                    // The run goes on if the book is away: its own requests end in order.
+                    let halting = self.context.throttle.halt_all(&stop, self.context.clock.now_us());
+                    if tokio::time::timeout(BOOK_TIME, halting).await.is_err() {
+                        tracing::warn!("other workers were not told to stop: the charge book does not answer");
+                    }
+                }
                 Command::AbortAttempts => {
                     self.attempts_under_way.abort_all();
                     self.attempts_under_way = JoinSet::new();
@@ -297,7 +307,7 @@ impl Driver {
         self.start(first);
         let throttle = Arc::clone(&self.context.throttle);
         while self.has_work()
-            && let Some(permit) = throttle.admit().now_or_never()
+            && let Some(Ok(permit)) = throttle.admit().now_or_never()
         {
             self.start(permit);
         }
@@ -336,6 +346,7 @@ impl Driver {
     async fn signalled(&mut self, signal: Signal) -> Result<(), Error> {
         // A poll is free, so nothing is lost if its reply is not waited for.
         self.following.abort().await;
+        self.context.throttle.hurry();
         self.tell(Input::Signal(signal)).await?;
         // Shown at once: replies may take minutes, and a second signal would leave these requests in doubt.
         self.report();

@@ -13,7 +13,7 @@ pub const PAUSE_KEPT_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// How long a 429 without a stated time pauses all sends.
 pub const PUSH_BACK_UNSTATED: Duration = Duration::from_secs(5);
 
-/// Closes the gate for all requests, and says so.
+/// Closes the gate for all requests, of this run and of all workers that share the account, and says so.
 pub fn close_gate(context: &RunContext, pause: Duration, http_status: Option<u16>) {
     let reason = match http_status {
         Some(429) => "rate limit, HTTP 429".to_owned(),
@@ -26,6 +26,7 @@ pub fn close_gate(context: &RunContext, pause: Duration, http_status: Option<u16
     context.throttle.pause_until(until, &reason);
     if is_news {
         tracing::info!("waiting {} s: {reason}", whole_seconds(pause));
+        context.throttle.pause_all(pause);
     }
 }
 

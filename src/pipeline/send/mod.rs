@@ -3,10 +3,10 @@
 //! that no request blocks the others.
 
 pub mod account;
+pub mod account_use;
 pub mod attempt;
 pub mod attempt_end;
 mod balance_reading;
-pub mod bucket;
 pub mod channels;
 pub mod check_pauses;
 pub mod context;
@@ -28,11 +28,14 @@ mod outgoing;
 pub mod peer;
 pub mod prices;
 mod progress;
+pub mod purse;
 pub mod queue;
 pub mod refusal;
 pub mod retry;
 pub mod schedule;
 mod settle;
+#[cfg(feature = "book-postgres")]
+pub mod shared_account;
 pub mod spending;
 pub mod terms;
 pub mod upload;

@@ -51,6 +51,8 @@ const REPEATED_MAX: u64 = 20;
 pub struct Prices {
     /// Whether anything is charged, which is only so in production.
     watched: bool,
+    /// Other ledgers use the account, so the balance does not show what one request costs.
+    is_shared: bool,
     /// Checks that cost no more than their price, as far as is known.
     proven: BTreeSet<String>,
     /// What checks cost whose replies state less than the price, where the balance agrees.
@@ -73,6 +75,9 @@ pub struct Prices {
     /// The number of answers since the balance was read, and the number of those that show no charge.
     answers_since_reading: u64,
     unstated: u64,
+    /// If the account is shared, no request is sent alone. Instead, the balance is read after the first answer that shows
+    /// no charge, then after twice as many, and so on.
+    unstated_first: u64,
     /// Checks whose last lone request the balance did not show.
     not_shown: BTreeSet<String>,
     /// An unexplained fall since then, which a reading of the account showed.
@@ -92,6 +97,7 @@ impl Prices {
     pub fn new(mode: Mode, doubted: bool, now: Moment) -> Prices {
         Prices {
             watched: mode == Mode::Production,
+            is_shared: false,
             proven: BTreeSet::new(),
             lower: BTreeMap::new(),
             lone: None,
@@ -104,6 +110,7 @@ impl Prices {
             repeated: BTreeSet::new(),
             answers_since_reading: 0,
             unstated: 0,
+            unstated_first: 1,
             not_shown: BTreeSet::new(),
             denied: None,
             beyond: BTreeMap::new(),
@@ -123,7 +130,7 @@ impl Prices {
     }
 
     fn is_unproven(&self, next: &Candidate) -> bool {
-        self.watched && !next.in_doubt && !self.proven.contains(&next.check)
+        self.watched && !self.is_shared && !next.in_doubt && !self.proven.contains(&next.check)
     }
 
     /// Whether the balance must be read before this request is sent.
@@ -155,7 +162,8 @@ impl Prices {
     }
 
     fn unstated_max(&self) -> u64 {
-        if self.repeated.is_empty() { UNSTATED_MAX } else { REPEATED_MAX }
+        let most = if self.repeated.is_empty() { UNSTATED_MAX } else { REPEATED_MAX };
+        if self.is_shared { most.min(self.unstated_first) } else { most }
     }
 
     pub fn unexplained(&self) -> Credits {
@@ -249,6 +257,10 @@ impl Prices {
             return;
         }
         self.unexplained = self.unexplained + by;
+        if self.is_shared {
+            self.denied = Some(by);
+            return;
+        }
         self.lower.clear();
         let lately = |(at, _): &(Moment, u32)| now.since(*at) < ALONE_AGAIN_IN && self.answers < ALONE_AGAIN_ANSWERS;
         let (since, times) = self.alone_again.filter(lately).unwrap_or((now, 0));
@@ -283,6 +295,9 @@ impl Prices {
         }
         self.read = balance.or(self.read.map(|(before, _)| before)).map(|balance| (balance, now));
         self.lowest = self.read.map(|(balance, _)| balance);
+        if self.unstated > 0 {
+            self.unstated_first = (2 * self.unstated_first).min(UNSTATED_MAX);
+        }
         (self.answers_since_reading, self.unstated) = (0, 0);
         if unexplained_fall > Credits::ZERO && !self.not_shown.is_empty() {
             self.denied = Some(unexplained_fall);
@@ -294,12 +309,20 @@ impl Prices {
     /// it either.
     pub fn denied(&mut self) -> Option<Stop> {
         let is_settled = self.next_reading().is_none();
-        self.denied.take_if(|_| is_settled).map(|credits| Stop::BalanceFell { credits })
+        let is_shared = self.is_shared;
+        self.denied.take_if(|_| is_settled).map(|credits| Stop::BalanceFell { credits, is_shared })
     }
 
     /// Expects answers that are repeated at no charge, because the ledger of an earlier run was lost.
     pub fn expecting_repeats(mut self, expected: bool) -> Prices {
         self.may_repeat = expected;
+        self
+    }
+
+    /// Other ledgers use the account. A price is then known only by the charges that replies state, and a fall that all
+    /// ledgers together do not explain ends the run.
+    pub fn beside_others(mut self, is_shared: bool) -> Prices {
+        self.is_shared = is_shared;
         self
     }
 

@@ -239,7 +239,7 @@ fn where_the_balance_shows_no_charge_in_time_the_next_unexplained_fall_ends_the_
     run.goes_alone(1_000, &answered(None, None));
     assert_eq!(run.reads([1_000]), None, "it is not waited for again, nor said again");
     run.prices.read(Some(Credits(900)), Credits(45), false, Moment::START);
-    assert_eq!(run.prices.denied(), Some(Stop::BalanceFell { credits: Credits(45) }));
+    assert_eq!(run.prices.denied(), Some(Stop::BalanceFell { credits: Credits(45), is_shared: false }));
     let mut run = Run::after_first(&answered(None, None));
     assert_eq!(run.reads([995]), None);
     run.prices.read(Some(Credits(900)), Credits(45), false, Moment::START);

@@ -142,6 +142,10 @@ fn read(
         // A reply from the wrong side is not an answer for this campaign.
         reply.outcome = Outcome::Unknown;
     }
+    if context.purse.is_shared() {
+        // Other ledgers lower the balance, too. What they used is only compared where the account is read.
+        reply.remaining = None;
+    }
     // Whatever the reply to its upload means, the request itself was not sent.
     match reply.outcome {
         Outcome::Unknown if is_unsent => reply.outcome = Outcome::NotWritten,

@@ -28,6 +28,8 @@ pub struct Terms {
     pub settings: String,
     /// The service may still know the keys of a ledger that was lost.
     pub lost_a_ledger: bool,
+    /// Other ledgers use the account.
+    pub is_shared: bool,
 }
 
 impl Terms {
@@ -45,6 +47,7 @@ impl Terms {
             paths: context.checks.iter().map(|(name, check)| (name.clone(), check.path.clone())).collect(),
             settings: context.settings.clone(),
             lost_a_ledger: lost_a_ledger(campaign),
+            is_shared: context.purse.is_shared(),
         }
     }
 }

@@ -197,7 +197,7 @@ async fn booked(context: &RunContext, request: RequestId, charge: Option<Credits
 }
 
 async fn next_permit(context: &RunContext) -> Option<Permit> {
-    tokio::time::timeout(PERMIT_TIME, context.throttle.admit()).await.ok()
+    tokio::time::timeout(PERMIT_TIME, context.throttle.admit()).await.ok()?.ok()
 }
 
 /// Why a step did not succeed.

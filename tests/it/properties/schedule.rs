@@ -38,7 +38,7 @@ async fn messages(rate: Rate, events: &[Event]) -> Vec<Instant> {
         match event {
             Event::Messages(count) => {
                 for _ in 0..*count {
-                    let _permit = throttle.admit().await;
+                    let _permit = throttle.admit().await.unwrap();
                     times.push(Instant::now());
                 }
             }
@@ -65,7 +65,7 @@ async fn messages_of_processes(rate: Rate, events: &[Event]) -> Vec<Instant> {
         match event {
             Event::Messages(count) => {
                 for _ in 0..*count {
-                    let _permit = turn.admit().await;
+                    let _permit = turn.admit().await.unwrap();
                     times.push(Instant::now());
                 }
             }

@@ -31,6 +31,10 @@ impl Engine {
         match end {
             AttemptEnd::OverBudget(refusal) => self.over_budget(candidate, refusal),
             AttemptEnd::GateClosed => self.take_back(candidate),
+            AttemptEnd::Closed(stop) => {
+                self.take_back(candidate);
+                self.close(stop);
+            }
             AttemptEnd::ClockMoved => {
                 self.take_back(candidate);
                 self.health.clock_moved();

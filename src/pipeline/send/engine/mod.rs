@@ -12,11 +12,12 @@ mod jobs;
 mod leaving_out;
 mod money;
 mod poll_history;
+mod stopping;
 
 use super::{
     account::BalanceRead,
     attempt_end::{Attempt, AttemptEnd, Heard},
-    channels::{Sent, Signal, record_signal},
+    channels::{Sent, Signal},
     check_pauses::CheckPauses,
     context::Candidate,
     follow::poll::Polled,
@@ -76,6 +77,8 @@ pub enum Input {
         read: ControlFlow<Stop, BalanceRead>,
         alone: bool,
     },
+    /// Nothing may be sent, whatever the service says.
+    Closed(Stop),
     Signal(Signal),
     TimeIsUp,
     /// Failures are retried next, which is the first thing that a run does.
@@ -96,6 +99,8 @@ pub enum Command {
     NewWait,
     /// Records a stop for the next run.
     KeepStop(KeptStop),
+    /// Stops all workers that share the account.
+    HaltAll(Stop),
     /// Waits for no reply that is still under way.
     AbortAttempts,
 }
@@ -140,6 +145,8 @@ pub struct Engine {
     /// Why some requests in doubt are not sent again, while others are.
     withholds: Vec<Stop>,
     lasting_conflicts: LastingConflicts,
+    /// All workers that share the account were stopped.
+    has_halted_all: bool,
     cut_short: bool,
     /// The time is up, and nothing but jobs was left.
     time_is_over: bool,
@@ -157,7 +164,8 @@ impl Engine {
     ) -> Engine {
         Engine {
             prices: Prices::new(terms.mode, now.sums.unexplained_since_us.is_some(), now.at)
-                .expecting_repeats(terms.lost_a_ledger),
+                .expecting_repeats(terms.lost_a_ledger)
+                .beside_others(terms.is_shared),
             schedule: Schedule::new(terms.in_flight),
             terms,
             now,
@@ -178,6 +186,7 @@ impl Engine {
             left_unsent: 0,
             withholds: Vec::new(),
             lasting_conflicts: LastingConflicts::default(),
+            has_halted_all: false,
             cut_short: false,
             time_is_over: false,
             is_ending: false,
@@ -197,6 +206,7 @@ impl Engine {
             Input::Ended(candidate, end) => self.ended(candidate, end)?,
             Input::Polled(job, polled) => self.polled(&job, &polled),
             Input::OtherSide { simulated } => self.stops.push(Stop::OtherSide { simulated }),
+            Input::Closed(stop) => self.close(stop),
             Input::Balance { why, read, alone } => self.balance(why, read, alone),
             Input::Signal(signal) => self.signalled(signal),
             Input::TimeIsUp => self.time_is_up(),
@@ -209,16 +219,10 @@ impl Engine {
                 self.read_at_the_end();
             }
         }
+        // First: a run that is killed between them would not tell the others.
+        self.halt_all();
         self.keep_stop();
         Ok(std::mem::take(&mut self.commands))
-    }
-
-    /// Stops sending. If nothing but jobs is left, the run ends without a stop.
-    fn time_is_up(&mut self) {
-        self.time_is_over = self.is_sent();
-        if !(self.time_is_over || self.is_ending) {
-            self.stops.push(Stop::TimeIsUp);
-        }
     }
 
     /// Wakes what is due, and checks the guards that need no reply.
@@ -330,16 +334,6 @@ impl Engine {
         self.limits.ended(&candidate.check);
         self.check_pauses.ended(&candidate.check, candidate.request);
         self.apply(candidate, end)
-    }
-
-    fn signalled(&mut self, signal: Signal) {
-        if record_signal(&mut self.stops, signal) {
-            self.commands.push(Command::AbortAttempts);
-            self.flights.all_ended();
-            self.limits.all_ended();
-            self.schedule.all_ended();
-            self.cut_short = true;
-        }
     }
 
     /// Returns a request that was not sent to the schedule.

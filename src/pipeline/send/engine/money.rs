@@ -1,8 +1,7 @@
 //! When the balance is read, what it and the charges of replies mean, and what happens if the budget refuses a request.
 
-use super::{Command, Engine, Why};
+use super::{Engine, Why};
 use crate::{
-    ledger::KeptStop,
     model::{
         Credits, ExitCode, Failure, FailureCode, RequestId, Stage, Stop,
         budget::BudgetRefusal,
@@ -54,7 +53,10 @@ impl Engine {
 
     /// Reads the balance at the end of a run, if it can show charges that neither replies nor the price table explain.
     pub(super) fn read_at_the_end(&mut self) {
-        let may_ask = |stop: &Stop| matches!(stop.exit_code(), ExitCode::Budget | ExitCode::Guard | ExitCode::Doubt);
+        let may_ask = |stop: &Stop| {
+            let is_ours = !matches!(stop, Stop::Halted(_));
+            is_ours && matches!(stop.exit_code(), ExitCode::Budget | ExitCode::Guard | ExitCode::Doubt)
+        };
         if self.prices.has_unread() && self.stops.iter().all(may_ask) && !self.cut_short {
             self.read_balance(Duration::ZERO, Why::Account);
         }
@@ -67,7 +69,8 @@ impl Engine {
             Break(_) => (None, Credits::ZERO),
         };
         self.prices.read(balance, fall, alone, self.now.at);
-        if self.is_ending && self.now.sums.in_state(State::Planned) > 0 {
+        // What a shared account does not explain concerns other workers, even if nothing is left to send here.
+        if self.terms.is_shared || self.is_ending && self.now.sums.in_state(State::Planned) > 0 {
             self.stops.extend(self.prices.denied());
         }
         let is_time_up = matches!(read, Break(Stop::TimeIsUp));
@@ -96,25 +99,6 @@ impl Engine {
         let has_jobs = self.now.sums.in_state(State::Submitted) > 0;
         let finding = self.prices.read_after(reading, has_jobs);
         self.found(finding);
-    }
-
-    /// Records a stop that would cost credits if the next run repeated it. Done at once, because the process may be
-    /// killed while it drains.
-    pub(super) fn keep_stop(&mut self) {
-        let is_unread = self.stops.iter().any(|stop| matches!(stop, Stop::NotTheService { .. }));
-        // Where others were answered, these replies are about their own rows.
-        let is_first = self.answered == 0 && !self.now.sums.new_wait;
-        if is_unread && is_first && self.guards.may_have_paid() {
-            self.commands.push(Command::NewWait);
-        }
-        let Some(stop) = self.spending.keep(self.stops.iter().chain(&self.left_out)) else { return };
-        self.commands.push(Command::KeepStop(KeptStop {
-            exit_code: stop.exit_code() as u8,
-            message: stop.to_string(),
-            settings: self.terms.settings.clone(),
-            at_us: self.now.us,
-            remedy: stop.remedy(),
-        }));
     }
 
     /// Stops sending new requests. Requests in doubt already hold their price and are settled before the run ends. If

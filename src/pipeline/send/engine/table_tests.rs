@@ -7,7 +7,7 @@ use super::{
 use crate::{
     client::{Author, PushBack},
     model::{
-        Credits, RequestId,
+        Credits, RequestId, Stop,
         budget::BudgetRefusal,
         state::{IllegalMove, Outcome, State},
     },
@@ -72,6 +72,7 @@ fn unsent() -> Vec<(&'static str, AttemptEnd)> {
         ("the clocks differ", AttemptEnd::Withheld(IllegalMove::ClocksDiffer)),
         ("the route is gone", AttemptEnd::Withheld(IllegalMove::OtherRoute)),
         ("the gate closed", AttemptEnd::GateClosed),
+        ("the charge book is away", AttemptEnd::Closed(Stop::Book { fault: "no answer".to_owned(), is_away: true })),
         ("the clock moved", AttemptEnd::ClockMoved),
         ("not before three minutes after the start", AttemptEnd::NotBefore(180_000_000)),
         ("not before a day", AttemptEnd::NotBefore(86_400_000_000)),

@@ -121,6 +121,7 @@ impl World {
             paths: BTreeMap::new(),
             settings: String::new(),
             lost_a_ledger: false,
+            is_shared: false,
         };
         let no_limits: [(&String, Limit); 0] = [];
         let limits = Limits::new(no_limits, |_| Ok::<_, ()>(Vec::new()), Moment::START).unwrap();
@@ -158,6 +159,7 @@ impl World {
                 Command::ReadBalance { .. } => "read the balance".to_owned(),
                 Command::NewWait => "let new requests wait".to_owned(),
                 Command::KeepStop(_) => "keep the stop".to_owned(),
+                Command::HaltAll(_) => "stop all workers".to_owned(),
                 Command::AbortAttempts => "abort".to_owned(),
             });
             match command {
@@ -181,7 +183,7 @@ impl World {
                     commands.extend(self.engine.on(self.now(), input).expect("no move is illegal"));
                 }
                 Command::NewWait => self.sums.new_wait = true,
-                Command::KeepStop(_) | Command::AbortAttempts => {}
+                Command::KeepStop(_) | Command::HaltAll(_) | Command::AbortAttempts => {}
             }
         }
     }

@@ -1,0 +1,22 @@
+//! The charge book: what workers on several machines share that use one account of the service. It is kept in PostgreSQL.
+//! Rows, answers and outputs stay in the ledger of each worker.
+//!
+//! A [`Book`] belongs to one worker and one account. It reads and writes what the throttle decides; it decides nothing
+//! about the rate itself. No lock is held between reading and writing: a change is made only to the version that it was
+//! decided for.
+
+mod admin;
+mod error;
+mod money;
+mod session;
+mod tls;
+mod worker;
+
+pub use admin::{AccountRow, WORKER_ROLE, WorkerRow, accounts, check, create, resume};
+pub use error::BookError;
+pub use money::LedgerName;
+pub use session::Address;
+pub use worker::{AccountName, AccountRead, Book, RateLimit, WorkerName};
+
+/// The version of the tables. A book of another version is refused.
+pub const BOOK_VERSION: i32 = 1;

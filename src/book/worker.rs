@@ -1,0 +1,330 @@
+//! One worker at one account of the book. A question that gets no answer is asked again on a new connection until it is
+//! answered or a minute is over, which harms nothing: what is written is compared with what was read.
+
+use super::{
+    BOOK_VERSION, BookError,
+    session::{Address, Session, answered},
+};
+use crate::model::{Halt, shared_budget::Version};
+use std::{
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+use tokio::{
+    sync::{Mutex, OnceCell},
+    time::Instant,
+};
+use tokio_postgres::{Client, Row, types::ToSql};
+
+/// How long a book may be away before a worker ends. A restart of the server takes seconds, a failover less than this.
+const AWAY_MAX: Duration = Duration::from_secs(60);
+const RETRY_FIRST: Duration = Duration::from_millis(200);
+const RETRY_MAX: Duration = Duration::from_secs(5);
+/// A worker that was not seen for so long is gone. Without something to send it is silent for at most 15 minutes, which
+/// is the longest pause that a run waits for.
+const GONE_AFTER: &str = "interval '20 minutes'";
+
+/// An account of the service, as the book names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountName {
+    /// The origin of the service, such as `https://service.example`.
+    pub origin: String,
+    pub name: String,
+}
+
+/// The rate of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    pub per_minute: u32,
+    pub per_minute_max: u32,
+}
+
+impl RateLimit {
+    /// As the book keeps them.
+    fn columns(self) -> (i64, i64) {
+        (i64::from(self.per_minute), i64::from(self.per_minute_max))
+    }
+
+    fn differs_from(self, known: (i64, i64)) -> BookError {
+        let known = format!("{}, at most {} in any,", known.0, known.1);
+        BookError::OtherRate { known, given: self.to_string() }
+    }
+}
+
+impl fmt::Display for RateLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, at most {} in any", self.per_minute, self.per_minute_max)
+    }
+}
+
+/// Who uses the account.
+#[derive(Debug, Clone)]
+pub struct WorkerName {
+    /// Its machine and process, such as `etl-7 process 4711`.
+    pub name: String,
+    /// The campaign that it runs. `None` for a command that only reads the balance.
+    pub campaign: Option<String>,
+}
+
+/// What the book says about the account.
+#[derive(Debug, Clone)]
+pub struct AccountRead {
+    pub version: Version,
+    /// The record of the rate. `None` if there is none, or if the server is another one than it was written on: the last
+    /// commits may be lost.
+    pub record: Option<Vec<u8>>,
+    /// The time by the clock of the book, in microseconds since 1970.
+    pub now_us: i64,
+    /// How long nothing may be sent.
+    pub paused: Option<Duration>,
+    /// Why nothing may be sent until a person decides. It is not set for the worker that found the reason, and not for
+    /// commands that send nothing but look for it.
+    pub halt: Option<Halt>,
+}
+
+/// A worker's place at its account.
+pub struct Book {
+    address: Address,
+    pub(super) account: i64,
+    worker: WorkerName,
+    rate: RateLimit,
+    /// Its number, once it takes a slot for a campaign.
+    number: OnceCell<i64>,
+    session: Mutex<Option<Session>>,
+    has_halted: AtomicBool,
+    /// It was away for a minute, or the run ends, and it has not answered since. Then a question is asked only once.
+    is_gone: AtomicBool,
+}
+
+impl Book {
+    /// Enters the book. The account is created by its first user.
+    ///
+    /// # Errors
+    /// The book is absent, of another version or on an unfit server, or the account has another rate.
+    pub async fn enter(
+        address: Address,
+        account: &AccountName,
+        rate: RateLimit,
+        worker: WorkerName,
+    ) -> Result<Book, BookError> {
+        let mut client = address.connect().await?;
+        expect_version(&client).await?;
+        if address.is_pooled(&client).await? {
+            return Err(BookError::Unfit(
+                "a pooler in front of it gives one session to several connections; connect to the server itself, or use \
+                 session pooling"
+                    .to_owned(),
+            ));
+        }
+        let account = entered(&mut client, account, rate).await?;
+        let session = Mutex::new(Some(Session::new(client)));
+        let (has_halted, is_gone) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Book { address, account, worker, rate, number: OnceCell::new(), session, has_halted, is_gone })
+    }
+
+    /// Reads the account.
+    ///
+    /// # Errors
+    /// The book was away for a minute, or refuses, or the account has another rate by now.
+    pub async fn read(&self) -> Result<AccountRead, BookError> {
+        let sql = "SELECT version, record, (extract(epoch FROM clock_timestamp()) * 1000000)::int8,
+                   (extract(epoch FROM paused_until - clock_timestamp()) * 1000000)::int8, halt, timeline,
+                   left(pg_walfile_name(pg_current_wal_lsn()), 8), per_minute, per_minute_max
+                   FROM rescreen.account WHERE id = $1";
+        let rows = self.asked(sql, &[&self.account]).await?;
+        let row = rows.first().ok_or_else(account_is_gone)?;
+        let known = (row.try_get::<_, i64>(7)?, row.try_get::<_, i64>(8)?);
+        if known != self.rate.columns() {
+            return Err(self.rate.differs_from(known));
+        }
+        let mut read = seen(row)?;
+        if self.has_halted.load(Ordering::Relaxed) || self.worker.campaign.is_none() {
+            read.halt = None;
+        }
+        Ok(read)
+    }
+
+    /// Writes the record of the rate, unless the account has another version by now. Returns whether it was written. If
+    /// the answer is lost, the record may have been written, and is found to have another version.
+    ///
+    /// # Errors
+    /// The book was away for a minute, or refuses.
+    pub async fn write(&self, version: &Version, record: &[u8]) -> Result<bool, BookError> {
+        let sql = "WITH here AS (UPDATE rescreen.worker SET seen_at = clock_timestamp()
+                                 WHERE id = $4 AND seen_at < clock_timestamp() - interval '5 seconds')
+                   UPDATE rescreen.account SET version = version + 1, record = $3, timeline = $5
+                   WHERE id = $1 AND version = $2 AND left(pg_walfile_name(pg_current_wal_lsn()), 8) = $5 RETURNING id";
+        let number = match &self.worker.campaign {
+            Some(campaign) => Some(*self.number.get_or_try_init(|| self.registered(campaign)).await?),
+            None => None,
+        };
+        let Version { number: version, timeline } = version;
+        let written = self.asked(sql, &[&self.account, version, &record, &number, timeline]).await?;
+        Ok(!written.is_empty())
+    }
+
+    /// Adds the worker. If the answer is lost it may be added twice; the first one is taken for gone after a time.
+    async fn registered(&self, campaign: &str) -> Result<i64, BookError> {
+        let sql = "INSERT INTO rescreen.worker (account, name, campaign) VALUES ($1, $2, $3) RETURNING id";
+        let rows = self.asked(sql, &[&self.account, &self.worker.name, &campaign]).await?;
+        Ok(rows.first().ok_or_else(account_is_gone)?.try_get(0)?)
+    }
+
+    /// Lets all workers of the account wait for this long. A longer pause stays.
+    ///
+    /// # Errors
+    /// The book was away for a minute, or refuses.
+    pub async fn pause(&self, pause: Duration) -> Result<(), BookError> {
+        let sql = "UPDATE rescreen.account SET version = version + 1,
+                   paused_until = greatest(paused_until, clock_timestamp() + make_interval(secs => $2)) WHERE id = $1";
+        self.asked(sql, &[&self.account, &pause.as_secs_f64()]).await?;
+        Ok(())
+    }
+
+    /// Stops all other workers of the account until a person decides. The first reason stays.
+    ///
+    /// # Errors
+    /// The book was away for a minute, or refuses.
+    pub async fn halt(&self, exit_code: u8, message: &str, at_us: i64) -> Result<(), BookError> {
+        let text = self.halted(exit_code, message, at_us)?;
+        let sql = "WITH halted AS (UPDATE rescreen.account SET version = version + 1, halt = $2
+                                   WHERE id = $1 AND halt IS NULL RETURNING id)
+                   INSERT INTO rescreen.note (account, who, what, why) SELECT id, $3, 'halted', $4 FROM halted";
+        self.asked(sql, &[&self.account, &text, &self.worker.name, &message]).await?;
+        Ok(())
+    }
+
+    /// A halt by this worker, as the book keeps it.
+    pub(super) fn halted(&self, exit_code: u8, message: &str, at_us: i64) -> Result<String, BookError> {
+        self.has_halted.store(true, Ordering::Relaxed);
+        let halt = Halt { exit_code, message: message.to_owned(), worker: self.worker.name.clone(), at_us };
+        serde_json::to_string(&halt).map_err(|error| BookError::Refused(error.to_string()))
+    }
+
+    pub(super) fn worker(&self) -> &str {
+        &self.worker.name
+    }
+
+    /// The run ends soon: a question that gets no answer is not asked again.
+    pub fn hurry(&self) {
+        self.is_gone.store(true, Ordering::Relaxed);
+    }
+
+    /// The worker has ended. A worker that is killed is taken for gone after a time.
+    ///
+    /// # Errors
+    /// The book was away for a minute, or refuses.
+    pub async fn leave(&self) -> Result<(), BookError> {
+        let sql = "UPDATE rescreen.worker SET left_at = clock_timestamp() WHERE id = $1 AND left_at IS NULL";
+        if let Some(number) = self.number.get() {
+            self.asked(sql, &[number]).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks until there is an answer, or a minute is over. Once a minute was over, a question is asked only once until one
+    /// is answered.
+    pub(super) async fn asked(&self, sql: &'static str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, BookError> {
+        let until = Instant::now() + AWAY_MAX;
+        let mut current = self.session.lock().await;
+        let mut wait = RETRY_FIRST;
+        loop {
+            let answer = match current.take() {
+                Some(mut session) => {
+                    let answer = session.query(sql, values).await;
+                    // A connection on which a question failed is not used again: its answer may still come.
+                    *current = answer.is_ok().then_some(session);
+                    answer
+                }
+                None => match self.address.connect().await {
+                    Ok(client) => {
+                        *current = Some(Session::new(client));
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                },
+            };
+            match answer {
+                Ok(rows) => {
+                    self.is_gone.store(false, Ordering::Relaxed);
+                    return Ok(rows);
+                }
+                Err(error) if error.is_away() => {
+                    if self.is_gone.load(Ordering::Relaxed) || Instant::now() + wait > until {
+                        self.is_gone.store(true, Ordering::Relaxed);
+                        return Err(error);
+                    }
+                    if wait == RETRY_FIRST {
+                        tracing::warn!("{error}; nothing is sent until it does");
+                    }
+                    tokio::time::sleep(wait).await;
+                    wait = wait.saturating_mul(2).min(RETRY_MAX);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+pub(super) fn account_is_gone() -> BookError {
+    BookError::Refused("the account is not in it any more".to_owned())
+}
+
+/// Refuses a book of another version.
+pub(super) async fn expect_version(client: &Client) -> Result<(), BookError> {
+    let found: i32 = answered(client.query_one("SELECT version FROM rescreen.book", &[])).await?.try_get(0)?;
+    if found == BOOK_VERSION { Ok(()) } else { Err(BookError::Version { found, expected: BOOK_VERSION }) }
+}
+
+/// The number of the account. Its rate is changed if no worker uses it.
+async fn entered(client: &mut Client, account: &AccountName, rate: RateLimit) -> Result<i64, BookError> {
+    let (per_minute, per_minute_max) = rate.columns();
+    let transaction = answered(client.transaction()).await?;
+    let sql = "INSERT INTO rescreen.account (origin, name, per_minute, per_minute_max) VALUES ($1, $2, $3, $4)
+               ON CONFLICT DO NOTHING";
+    answered(transaction.execute(sql, &[&account.origin, &account.name, &per_minute, &per_minute_max])).await?;
+    let sql = format!(
+        "SELECT id, per_minute, per_minute_max,
+         (SELECT count(*) FROM rescreen.worker w WHERE w.account = a.id AND w.left_at IS NULL
+          AND w.seen_at > clock_timestamp() - {GONE_AFTER})
+         FROM rescreen.account a WHERE origin = $1 AND name = $2 FOR NO KEY UPDATE"
+    );
+    let row = answered(transaction.query_one(&sql, &[&account.origin, &account.name])).await?;
+    let (id, workers): (i64, i64) = (row.try_get(0)?, row.try_get(3)?);
+    let known = (row.try_get::<_, i64>(1)?, row.try_get::<_, i64>(2)?);
+    if known != (per_minute, per_minute_max) {
+        if workers > 0 {
+            return Err(rate.differs_from(known));
+        }
+        let sql =
+            "UPDATE rescreen.account SET version = version + 1, per_minute = $2, per_minute_max = $3 WHERE id = $1";
+        answered(transaction.execute(sql, &[&id, &per_minute, &per_minute_max])).await?;
+    }
+    answered(transaction.commit()).await?;
+    Ok(id)
+}
+
+fn seen(row: &Row) -> Result<AccountRead, BookError> {
+    let halt: Option<String> = row.try_get(4)?;
+    let written_on: Option<String> = row.try_get(5)?;
+    let version = Version { number: row.try_get(0)?, timeline: row.try_get(6)? };
+    let paused_us: Option<i64> = row.try_get(3)?;
+    Ok(AccountRead {
+        record: row.try_get::<_, Option<Vec<u8>>>(1)?.filter(|_| written_on.as_ref() == Some(&version.timeline)),
+        version,
+        now_us: row.try_get(2)?,
+        paused: paused_us.and_then(|us| u64::try_from(us).ok()).filter(|us| *us > 0).map(Duration::from_micros),
+        halt: halt.map(|text| halt_of(&text)),
+    })
+}
+
+/// What a halt says. One that cannot be read halts all the same.
+pub(super) fn halt_of(text: &str) -> Halt {
+    serde_json::from_str(text).unwrap_or_else(|_| Halt {
+        exit_code: 11,
+        message: "the reason in the book cannot be read".to_owned(),
+        worker: "another worker".to_owned(),
+        at_us: 0,
+    })
+}
