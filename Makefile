@@ -5,7 +5,7 @@
 
 CARGO ?= cargo
 # The tests, the examples and the demo link the same compiled crates: one feature has what tests need.
-HARNESS := --features harness
+HARNESS := --features harness,book-postgres
 # For long simulation runs: simulation.
 PROFILE ?= test
 IGNORED := $(CARGO) test --profile $(PROFILE) $(HARNESS) --test it -- --ignored --nocapture

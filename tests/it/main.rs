@@ -36,6 +36,8 @@ mod key_life;
 mod keys;
 mod kill;
 mod ledger_files;
+#[cfg(all(unix, feature = "book-postgres"))]
+mod many_machines;
 mod mapping;
 mod memory;
 mod outputs;

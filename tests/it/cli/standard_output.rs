@@ -18,7 +18,7 @@ use Prints::{Data, Nothing};
 
 /// Every command in every way that it prints. They are run in this order, in a folder where `run` was run.
 fn table() -> Vec<(&'static str, Prints)> {
-    vec![
+    let mut table = vec![
         ("--help", Data),
         ("--version", Data),
         ("help", Data),
@@ -62,7 +62,11 @@ fn table() -> Vec<(&'static str, Prints)> {
         ("simulate --help", Data),
         ("completions bash", Data),
         ("man pages", Nothing),
-    ]
+    ];
+    if cfg!(feature = "book-postgres") {
+        table.push(("book --help", Data));
+    }
+    table
 }
 
 /// A folder where `run` was run. `service.toml` has the rate of that run, so that `credits` does not wait for a slot.

@@ -12,6 +12,8 @@ pub mod http;
 pub mod listener_process;
 pub mod onlooker;
 pub mod paused;
+#[cfg(all(unix, feature = "book-postgres"))]
+pub mod postgres;
 pub mod program;
 pub mod ran;
 pub mod rng;

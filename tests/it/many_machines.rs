@@ -1,0 +1,102 @@
+//! Several workers, as on several machines, that share one account through the charge book. The real program, a real
+//! PostgreSQL server, and the simulator in a process of its own as the witness of what was sent and charged.
+
+mod book;
+mod credits;
+mod halts;
+mod outages;
+mod rate;
+
+use crate::support::{
+    folder::Folder,
+    postgres::Postgres,
+    program::{Said, UnderWay, rescreen},
+    simulator_process::SimulatorProcess,
+};
+use std::{fs, process::Command};
+
+/// Workers with a folder each, one book and one service.
+struct Machines {
+    postgres: Postgres,
+    service: SimulatorProcess,
+    folder: Folder,
+}
+
+/// What a worker runs.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    campaign: &'a str,
+    rows: usize,
+    max_credits: u64,
+    keep_balance: u64,
+    per_minute: u32,
+}
+
+impl Default for Job<'_> {
+    fn default() -> Self {
+        Job { campaign: "t", rows: 60, max_credits: 100_000, keep_balance: 0, per_minute: 6_000 }
+    }
+}
+
+impl Machines {
+    /// `None` if PostgreSQL is not installed.
+    fn new(flags: &[&str]) -> Option<Machines> {
+        Machines::with_rate(Job::default().per_minute, flags)
+    }
+
+    /// With a service that allows this many requests a minute.
+    fn with_rate(per_minute: u32, flags: &[&str]) -> Option<Machines> {
+        let postgres = Postgres::with_book()?;
+        let (steady, most) = (per_minute.to_string(), (2 * per_minute).to_string());
+        let mut all = vec!["--per-minute", &steady, "--per-minute-max", &most, "--fallback", "0"];
+        all.extend(flags);
+        Some(Machines { postgres, service: SimulatorProcess::start(&all), folder: Folder::new() })
+    }
+
+    /// Writes the campaign file and the input of a worker.
+    fn prepare(&self, worker: &str, job: &Job<'_>) {
+        let Job { campaign, rows, max_credits, keep_balance, per_minute } = job;
+        let folder = self.folder.path().join(worker);
+        fs::create_dir(&folder).unwrap();
+        let (url, most) = (self.service.url(), 2 * per_minute);
+        let file = format!(
+            "campaign = \"{campaign}\"\nmode = \"production\"\n\
+             [budget]\nmax_credits = {max_credits}\nkeep_balance = {keep_balance}\nprices = {{ aml-screening = 1 }}\n\
+             [service]\nurl = \"{url}\"\nper_minute = {per_minute}\nper_minute_max = {most}\n\
+             [ledger]\nbook = {{ env = \"RESCREEN_BOOK\" }}\n[input]\npaths = [\"in.csv\"]\nid = \"id\"\n\
+             [output]\nformat = \"jsonl\"\n[[check]]\nuse = \"aml-screening\"\nfields.name = \"name\"\n\
+             fields.entity = {{ value = 0 }}\nfields.country = {{ value = \"za\" }}\n"
+        );
+        fs::write(folder.join("rescreen.toml"), file).unwrap();
+        let names = (0..*rows).map(|row| format!("{worker}-{row},Naledi {worker} {row}\n"));
+        fs::write(folder.join("in.csv"), format!("id,name\n{}", names.collect::<String>())).unwrap();
+    }
+
+    /// A command of a worker, on a machine of its own.
+    fn command(&self, worker: &str, arguments: &[&str]) -> Command {
+        let mut command = rescreen(&self.folder.path().join(worker), arguments);
+        command.env("RESCREEN_BOOK", self.postgres.url("etl"));
+        command
+    }
+
+    fn start(&self, worker: &str, job: &Job<'_>) -> UnderWay {
+        self.prepare(worker, job);
+        UnderWay::start(&mut self.command(worker, &["run", "--yes"]))
+    }
+
+    fn run(&self, worker: &str) -> Said {
+        Said::of(&mut self.command(worker, &["run", "--yes"]))
+    }
+
+    /// What the service charged.
+    fn charged(&self) -> u64 {
+        self.service.stats().credits_charged
+    }
+
+    /// The sums of what the ledgers have stated: charged, and held.
+    fn stated(&self) -> (u64, u64) {
+        let row = self.postgres.sql("SELECT coalesce(sum(charged), 0), coalesce(sum(held), 0) FROM rescreen.ledger");
+        let (charged, held) = row.split_once('|').unwrap();
+        (charged.parse().unwrap(), held.parse().unwrap())
+    }
+}
