@@ -15,7 +15,7 @@ WORKDIR /src
 COPY . .
 # The commit that `rescreen --version` names: docker build --build-arg RESCREEN_COMMIT="$(git rev-parse --short=12 HEAD)" …
 ARG RESCREEN_COMMIT=unknown
-RUN cargo build --profile dist --locked --bin rescreen \
+RUN cargo build --profile dist --locked --features book-postgres --bin rescreen \
     && packages/rootfs target/dist/rescreen /image LICENSE-MIT LICENSE-APACHE
 
 # The program is static. It has certificate authorities and time zones in it.
