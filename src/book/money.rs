@@ -3,7 +3,7 @@
 
 use super::{
     BookError,
-    worker::{Book, account_is_gone},
+    worker::{Book, Line, account_is_gone},
 };
 use crate::model::{
     Credits,
@@ -36,7 +36,7 @@ impl Book {
                    coalesce(sum(l.held) FILTER (WHERE l.id <> $2 AND l.campaign = $3 AND l.mode = $4), 0)::int8,
                    coalesce(sum(l.armed) FILTER (WHERE l.id <> $2 AND l.campaign = $3 AND l.mode = $4), 0)::int8
                    FROM rescreen.account a LEFT JOIN rescreen.ledger l ON l.account = a.id WHERE a.id = $1 GROUP BY a.id";
-        let rows = self.asked(sql, &[&self.account, &ledger.id, &ledger.campaign, &ledger.mode]).await?;
+        let rows = self.asked(Line::Credits, sql, &[&self.account, &ledger.id, &ledger.campaign, &ledger.mode]).await?;
         let row = rows.first().ok_or_else(account_is_gone)?;
         Ok(Stated {
             version: Version { number: row.try_get(0)?, timeline: row.try_get(1)? },
@@ -69,6 +69,7 @@ impl Book {
         let LedgerName { id, campaign, mode } = ledger;
         let written = self
             .asked(
+                Line::Credits,
                 sql,
                 &[&self.account, number, timeline, id, campaign, mode, &charged, &held, &armed, &attempts, &times],
             )
@@ -95,10 +96,14 @@ impl Book {
                    SELECT id FROM here";
         let text = serde_json::to_string(reading).map_err(|error| BookError::Refused(error.to_string()))?;
         let Version { number, timeline } = &seen.version;
-        let halted = halt.map(|(exit_code, message)| self.halted(exit_code, message, reading.at_us)).transpose()?;
+        let halted = halt.map(|(exit_code, message)| self.halt_text(exit_code, message, reading.at_us)).transpose()?;
         let why = halt.map(|(_, message)| message);
         let values: [&(dyn ToSql + Sync); 7] = [&self.account, number, timeline, &text, &halted, &self.worker(), &why];
-        Ok(!self.asked(sql, &values).await?.is_empty())
+        let is_written = !self.asked(Line::Credits, sql, &values).await?.is_empty();
+        if is_written && halt.is_some() {
+            self.has_halted();
+        }
+        Ok(is_written)
     }
 }
 

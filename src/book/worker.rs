@@ -8,7 +8,10 @@ use super::{
 use crate::model::{Halt, shared_budget::Version};
 use std::{
     fmt,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex as SyncMutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::{
@@ -21,8 +24,8 @@ use tokio_postgres::{Client, Row, types::ToSql};
 const AWAY_MAX: Duration = Duration::from_secs(60);
 const RETRY_FIRST: Duration = Duration::from_millis(200);
 const RETRY_MAX: Duration = Duration::from_secs(5);
-/// A worker that was not seen for so long is gone. Without something to send it is silent for at most 15 minutes, which
-/// is the longest pause that a run waits for.
+/// A worker that was not seen for so long is taken for gone. The longest pause that a run waits for is 15 minutes. One that
+/// only follows jobs may be silent for longer: it then finds another rate, and ends.
 const GONE_AFTER: &str = "interval '20 minutes'";
 
 /// An account of the service, as the book names it.
@@ -91,10 +94,20 @@ pub struct Book {
     rate: RateLimit,
     /// Its number, once it takes a slot for a campaign.
     number: OnceCell<i64>,
-    session: Mutex<Option<Session>>,
+    /// A connection for the rate and one for the credits: a slot is valid for a short time, and waits for no other question.
+    lines: [Mutex<Option<Session>>; 2],
     has_halted: AtomicBool,
-    /// It was away for a minute, or the run ends, and it has not answered since. Then a question is asked only once.
-    is_gone: AtomicBool,
+    /// The run ends soon.
+    is_ending: AtomicBool,
+    /// When it failed last, if it was away for a minute and has not answered since.
+    gone: SyncMutex<Option<Instant>>,
+}
+
+/// What a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line {
+    Rate,
+    Credits,
 }
 
 impl Book {
@@ -118,9 +131,10 @@ impl Book {
             ));
         }
         let account = entered(&mut client, account, rate).await?;
-        let session = Mutex::new(Some(Session::new(client)));
-        let (has_halted, is_gone) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ok(Book { address, account, worker, rate, number: OnceCell::new(), session, has_halted, is_gone })
+        let lines = [Mutex::new(Some(Session::new(client))), Mutex::new(None)];
+        let (has_halted, is_ending) = (AtomicBool::new(false), AtomicBool::new(false));
+        let gone = SyncMutex::new(None);
+        Ok(Book { address, account, worker, rate, number: OnceCell::new(), lines, has_halted, is_ending, gone })
     }
 
     /// Reads the account.
@@ -132,7 +146,7 @@ impl Book {
                    (extract(epoch FROM paused_until - clock_timestamp()) * 1000000)::int8, halt, timeline,
                    left(pg_walfile_name(pg_current_wal_lsn()), 8), per_minute, per_minute_max
                    FROM rescreen.account WHERE id = $1";
-        let rows = self.asked(sql, &[&self.account]).await?;
+        let rows = self.asked(Line::Rate, sql, &[&self.account]).await?;
         let row = rows.first().ok_or_else(account_is_gone)?;
         let known = (row.try_get::<_, i64>(7)?, row.try_get::<_, i64>(8)?);
         if known != self.rate.columns() {
@@ -160,14 +174,14 @@ impl Book {
             None => None,
         };
         let Version { number: version, timeline } = version;
-        let written = self.asked(sql, &[&self.account, version, &record, &number, timeline]).await?;
+        let written = self.asked(Line::Rate, sql, &[&self.account, version, &record, &number, timeline]).await?;
         Ok(!written.is_empty())
     }
 
     /// Adds the worker. If the answer is lost it may be added twice; the first one is taken for gone after a time.
     async fn registered(&self, campaign: &str) -> Result<i64, BookError> {
         let sql = "INSERT INTO rescreen.worker (account, name, campaign) VALUES ($1, $2, $3) RETURNING id";
-        let rows = self.asked(sql, &[&self.account, &self.worker.name, &campaign]).await?;
+        let rows = self.asked(Line::Rate, sql, &[&self.account, &self.worker.name, &campaign]).await?;
         Ok(rows.first().ok_or_else(account_is_gone)?.try_get(0)?)
     }
 
@@ -178,7 +192,7 @@ impl Book {
     pub async fn pause(&self, pause: Duration) -> Result<(), BookError> {
         let sql = "UPDATE rescreen.account SET version = version + 1,
                    paused_until = greatest(paused_until, clock_timestamp() + make_interval(secs => $2)) WHERE id = $1";
-        self.asked(sql, &[&self.account, &pause.as_secs_f64()]).await?;
+        self.asked(Line::Rate, sql, &[&self.account, &pause.as_secs_f64()]).await?;
         Ok(())
     }
 
@@ -187,17 +201,22 @@ impl Book {
     /// # Errors
     /// The book was away for a minute, or refuses.
     pub async fn halt(&self, exit_code: u8, message: &str, at_us: i64) -> Result<(), BookError> {
-        let text = self.halted(exit_code, message, at_us)?;
+        let text = self.halt_text(exit_code, message, at_us)?;
         let sql = "WITH halted AS (UPDATE rescreen.account SET version = version + 1, halt = $2
                                    WHERE id = $1 AND halt IS NULL RETURNING id)
                    INSERT INTO rescreen.note (account, who, what, why) SELECT id, $3, 'halted', $4 FROM halted";
-        self.asked(sql, &[&self.account, &text, &self.worker.name, &message]).await?;
+        self.asked(Line::Rate, sql, &[&self.account, &text, &self.worker.name, &message]).await?;
+        self.has_halted();
         Ok(())
     }
 
-    /// A halt by this worker, as the book keeps it.
-    pub(super) fn halted(&self, exit_code: u8, message: &str, at_us: i64) -> Result<String, BookError> {
+    /// This worker stopped the others, and stops by itself.
+    pub(super) fn has_halted(&self) {
         self.has_halted.store(true, Ordering::Relaxed);
+    }
+
+    /// A halt by this worker, as the book keeps it.
+    pub(super) fn halt_text(&self, exit_code: u8, message: &str, at_us: i64) -> Result<String, BookError> {
         let halt = Halt { exit_code, message: message.to_owned(), worker: self.worker.name.clone(), at_us };
         serde_json::to_string(&halt).map_err(|error| BookError::Refused(error.to_string()))
     }
@@ -208,7 +227,7 @@ impl Book {
 
     /// The run ends soon: a question that gets no answer is not asked again.
     pub fn hurry(&self) {
-        self.is_gone.store(true, Ordering::Relaxed);
+        self.is_ending.store(true, Ordering::Relaxed);
     }
 
     /// The worker has ended. A worker that is killed is taken for gone after a time.
@@ -218,18 +237,25 @@ impl Book {
     pub async fn leave(&self) -> Result<(), BookError> {
         let sql = "UPDATE rescreen.worker SET left_at = clock_timestamp() WHERE id = $1 AND left_at IS NULL";
         if let Some(number) = self.number.get() {
-            self.asked(sql, &[number]).await?;
+            self.asked(Line::Rate, sql, &[number]).await?;
         }
         Ok(())
     }
 
-    /// Asks until there is an answer, or a minute is over. Once a minute was over, a question is asked only once until one
-    /// is answered.
-    pub(super) async fn asked(&self, sql: &'static str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, BookError> {
+    /// Asks until there is an answer, or a minute is over. If the run ends soon, or a minute was over before, it asks once.
+    pub(super) async fn asked(
+        &self,
+        line: Line,
+        sql: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, BookError> {
         let until = Instant::now() + AWAY_MAX;
-        let mut current = self.session.lock().await;
+        let mut current = self.lines[line as usize].lock().await;
         let mut wait = RETRY_FIRST;
         loop {
+            if self.gone().is_some_and(|failed| failed.elapsed() < RETRY_MAX) {
+                return Err(BookError::Away("it has not answered for a minute".to_owned()));
+            }
             let answer = match current.take() {
                 Some(mut session) => {
                     let answer = session.query(sql, values).await;
@@ -247,12 +273,13 @@ impl Book {
             };
             match answer {
                 Ok(rows) => {
-                    self.is_gone.store(false, Ordering::Relaxed);
+                    *self.gone() = None;
                     return Ok(rows);
                 }
                 Err(error) if error.is_away() => {
-                    if self.is_gone.load(Ordering::Relaxed) || Instant::now() + wait > until {
-                        self.is_gone.store(true, Ordering::Relaxed);
+                    let is_over = self.gone().is_some() || Instant::now() + wait > until;
+                    if is_over || self.is_ending.load(Ordering::Relaxed) {
+                        *self.gone() = Some(Instant::now());
                         return Err(error);
                     }
                     if wait == RETRY_FIRST {
@@ -264,6 +291,10 @@ impl Book {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    fn gone(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

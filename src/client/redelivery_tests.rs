@@ -88,7 +88,7 @@ async fn sent(job: &JobSpec, receiver: Option<&NewReceiver>) -> Option<InProcess
     let settings = Settings { in_process: Some(service), ..Settings::at("https://service.example/base") };
     let client = Client::new(&settings).unwrap();
     let id = JobId::new("job_1").unwrap();
-    client.deliver_again(Permit::issue(1), job, &id, Auth::XApiKey, receiver).await;
+    client.deliver_again(Permit::issue(1, Duration::ZERO), job, &id, Auth::XApiKey, receiver).await;
     seen.lock().unwrap().take()
 }
 

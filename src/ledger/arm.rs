@@ -124,9 +124,7 @@ impl Ledger {
     pub async fn more_to_hold(&self, order: ArmOrder) -> Result<Credits, LedgerError> {
         self.write(move |store| {
             let row = request_row(store, order.request)?;
-            let more = Hold::Take.apply(row.standing.held, price_to_hold(store, &row, &order)).added;
-            store.armed.insert(row.id, row);
-            Ok(more)
+            Ok(Hold::Take.apply(row.standing.held, price_to_hold(store, &row, &order)).added)
         })
         .await
     }

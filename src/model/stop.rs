@@ -190,7 +190,7 @@ pub struct Halt {
     pub message: String,
     /// Which worker it was: its machine and process.
     pub worker: String,
-    /// When it happened, by the clock of the book, in microseconds since 1970.
+    /// When it happened, by the clock of that worker, in microseconds since 1970.
     pub at_us: i64,
 }
 

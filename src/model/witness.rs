@@ -22,13 +22,10 @@ pub struct Permit {
 }
 
 impl Permit {
-    pub(crate) fn issue(slot: u64) -> Permit {
-        Permit { issued: Instant::now(), slot }
-    }
-
-    /// A permit that is as old as the question for it.
-    pub(crate) fn issue_for(slot: u64, asked: Instant) -> Permit {
-        Permit { issued: asked, slot }
+    /// A permit that is already this old.
+    pub(crate) fn issue(slot: u64, age: Duration) -> Permit {
+        let now = Instant::now();
+        Permit { issued: now.checked_sub(age).unwrap_or(now), slot }
     }
 
     /// The slot in which the throttle has counted the message.

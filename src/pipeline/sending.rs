@@ -59,7 +59,10 @@ impl Sending {
                 Ok((end, publishing))
             }
             Err(error) => {
-                before.leave().await;
+                // A worker that could not enter has nothing to tell.
+                if !matches!(error, Error::Stopped(_)) {
+                    before.leave().await;
+                }
                 publishing.finish().await?;
                 Err(error)
             }

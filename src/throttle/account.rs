@@ -17,8 +17,8 @@ use tokio::time::Instant;
 /// What the book answers to a request.
 pub(super) enum Asked {
     Turn(Turn),
-    /// Nothing may be sent for this long.
-    Paused(Duration),
+    /// Nothing may be sent for this long, and until this time by the clock of the book, in microseconds since 1970.
+    Paused(Duration, i64),
 }
 
 /// Asks the book for a slot.
@@ -28,7 +28,8 @@ pub(super) async fn ask(account: Arc<dyn SharedAccount>, meter: Arc<Mutex<Meter>
         let asked = Instant::now();
         let seen = account.read().await?;
         if let Some(pause) = seen.paused.filter(|_| !matches!(want, Want::Nothing(_))) {
-            return Ok(Asked::Paused(pause));
+            let until_us = seen.now_us.saturating_add(i64::try_from(pause.as_micros()).unwrap_or(i64::MAX));
+            return Ok(Asked::Paused(pause, until_us));
         }
         let now_ns = u64::try_from(seen.now_us).unwrap_or_default().saturating_mul(1_000);
         let decision = locked(&meter).decide(seen.record.as_deref(), now_ns, want, asked);

@@ -42,13 +42,13 @@ struct Ahead {
 
 enum Kept {
     /// Measured in tokio's time since `started`.
-    InMemory {
+    Memory {
         record: Record,
         started: Instant,
     },
-    InFile(RecordFile),
+    File(RecordFile),
     /// The clock of the book and the timer when they were last read.
-    InBook(Option<(u64, Instant)>),
+    Book(Option<(u64, Instant)>),
 }
 
 struct RecordFile {
@@ -96,12 +96,12 @@ impl Meter {
     pub(super) fn new(schedule: Schedule, bucket: Bucket) -> Meter {
         let started = Instant::now();
         let kept = match bucket {
-            Bucket::Full => Kept::InMemory { record: Record::idle(0), started },
-            Bucket::Empty => Kept::InMemory { record: Record::used_up(0, &schedule), started },
+            Bucket::Full => Kept::Memory { record: Record::idle(0), started },
+            Bucket::Empty => Kept::Memory { record: Record::used_up(0, &schedule), started },
             Bucket::Shared(file, clock) => {
-                Kept::InFile(RecordFile { file, clock, read: (clock_ns(&clock), started), busy_since: None })
+                Kept::File(RecordFile { file, clock, read: (clock_ns(&clock), started), busy_since: None })
             }
-            Bucket::Book(_) => Kept::InBook(None),
+            Bucket::Book(_) => Kept::Book(None),
         };
         Meter { pace: Pace::new(schedule), kept, not_before: started, ahead: Ahead::default() }
     }
@@ -112,8 +112,7 @@ impl Meter {
         if let Some(at) = self.ahead.at.filter(|at| now - *at <= AHEAD)
             && let Some(slot) = self.ahead.slots.pop()
         {
-            let is_of_book = matches!(self.kept, Kept::InBook(_));
-            return Some(Ok((slot, if is_of_book { at } else { now })));
+            return Some(Ok((slot, if self.is_of_book() { at } else { now })));
         }
         if let Some(wait) = self.not_before.checked_duration_since(now).filter(|wait| !wait.is_zero()) {
             return Some(Err(wait));
@@ -123,17 +122,22 @@ impl Meter {
         Some(taken.map(|slot| (slot, Instant::now())))
     }
 
+    /// Whether a slot is as old as the question for it.
+    fn is_of_book(&self) -> bool {
+        matches!(self.kept, Kept::Book(_))
+    }
+
     /// Changes a record that this process can reach itself. `None` if it is in the book.
     pub(super) fn take(&mut self, want: Want) -> Option<Result<u64, Duration>> {
         let taken = match &mut self.kept {
-            Kept::InBook(_) => return None,
-            Kept::InMemory { record, started } => self.pace.take(record, nanos(started.elapsed()), want),
-            Kept::InFile(file) => match file.take(&mut self.pace, want, &mut self.ahead) {
+            Kept::Book(_) => return None,
+            Kept::Memory { record, started } => self.pace.take(record, nanos(started.elapsed()), want),
+            Kept::File(file) => match file.take(&mut self.pace, want, &mut self.ahead) {
                 FileTurn::Turn(taken) => taken,
                 FileTurn::Unusable(fault) => {
                     tracing::warn!("the rate limit is no longer shared with other runs on this machine: {fault}");
                     self.kept =
-                        Kept::InMemory { record: Record::used_up(0, &self.pace.schedule), started: Instant::now() };
+                        Kept::Memory { record: Record::used_up(0, &self.pace.schedule), started: Instant::now() };
                     return self.take(want);
                 }
             },
@@ -144,7 +148,7 @@ impl Meter {
     /// Decides about the record of the book, as it was at this time of its clock.
     pub(super) fn decide(&mut self, record: Option<&[u8]>, now_ns: u64, want: Want, asked: Instant) -> Decision {
         let mut trusted = true;
-        if let Kept::InBook(read) = &mut self.kept {
+        if let Kept::Book(read) = &mut self.kept {
             // The clock was read some time after the question was asked.
             trusted = !read.is_some_and(|read| clock_moved(read, now_ns, asked.elapsed()));
             *read = Some((now_ns, Instant::now()));
@@ -157,7 +161,7 @@ impl Meter {
 
     /// A decision about the record of the book is made. The account was asked at this time.
     pub(super) fn decided(&mut self, decision: Decision, asked: Instant) -> Turn {
-        if decision.record.is_some() {
+        if !decision.more.is_empty() {
             self.ahead = Ahead { slots: decision.more, at: Some(asked) };
         }
         self.waits(decision.taken, asked);

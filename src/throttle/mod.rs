@@ -40,21 +40,31 @@ use tokio::{sync::Mutex, task::JoinHandle, time::Instant};
 pub const PERMIT_AGE_MAX: Duration = Duration::from_millis(200);
 /// An old permit is renewed within this many periods, or given back.
 const PERIODS_FOR_RENEWAL: u32 = 4;
-/// After this many answers in a row that came too late, the book is too far away.
-const TOO_LATE_MAX: u32 = 5;
+/// If each slot comes too late for longer than this, the book is too far away.
+const LATE_MAX: Duration = Duration::from_secs(60);
+/// A run does not wait for a longer pause.
+const PAUSE_MAX: Duration = Duration::from_secs(15 * 60);
 /// The reason of a pause that another worker was asked for.
 const PAUSED_ELSEWHERE: &str = "the service asked another worker of this account to wait";
 
 /// A question to the book that is under way, and when it was answered.
 type Asking = JoinHandle<(Result<Asked, Stop>, Instant)>;
 
+/// The questions to the book, one at a time.
+#[derive(Default)]
+struct Questions {
+    under_way: Option<Asking>,
+    /// Since when each slot came too late to be used.
+    late_since: Option<Instant>,
+}
+
 /// The rate limiter of one API key.
 pub struct Throttle {
     meter: Arc<SyncMutex<Meter>>,
     /// The book that knows the account's rate, if several machines share it.
     account: Option<Arc<dyn SharedAccount>>,
-    /// Admits requests in the order of their arrival. Holds the question to the book that is under way.
-    turn: Mutex<Option<Asking>>,
+    /// Admits requests in the order of their arrival.
+    turn: Mutex<Questions>,
     pause: SyncMutex<Option<Pause>>,
     renewal_max: Duration,
 }
@@ -66,7 +76,7 @@ impl Throttle {
         let renewal_max = schedule.period.saturating_mul(PERIODS_FOR_RENEWAL).saturating_add(PERMIT_AGE_MAX);
         let account = if let Bucket::Book(account) = &bucket { Some(Arc::clone(account)) } else { None };
         let meter = Arc::new(SyncMutex::new(Meter::new(schedule, bucket)));
-        Throttle { meter, account, turn: Mutex::new(None), pause: SyncMutex::new(None), renewal_max }
+        Throttle { meter, account, turn: Mutex::default(), pause: SyncMutex::new(None), renewal_max }
     }
 
     /// Waits for a slot in the schedule, and until no pause is active.
@@ -74,8 +84,7 @@ impl Throttle {
     /// # Errors
     /// Why nothing more is sent: the book cannot be reached, or says so.
     pub async fn admit(&self) -> Result<Permit, Stop> {
-        let mut asking = self.turn.lock().await;
-        let mut too_late = 0;
+        let mut questions = self.turn.lock().await;
         loop {
             if let Some(until) = self.paused_until() {
                 tokio::time::sleep_until(until).await;
@@ -83,11 +92,12 @@ impl Throttle {
             }
             // The lock is not held while this waits.
             let admitted = locked(&self.meter).admit();
-            let (turn, is_of_book) = match admitted {
-                Some(turn) => (turn, false),
-                None => match self.ask(&mut asking).await? {
-                    Asked::Turn(turn) => (turn, true),
-                    Asked::Paused(pause) => {
+            let turn = match admitted {
+                Some(turn) => turn,
+                None => match self.ask(&mut questions.under_way).await? {
+                    Asked::Turn(turn) => turn,
+                    Asked::Paused(pause, until_us) if pause > PAUSE_MAX => return Err(Stop::PushedBack { until_us }),
+                    Asked::Paused(pause, _) => {
                         tracing::info!("waiting {} s: {PAUSED_ELSEWHERE}", pause.as_secs());
                         self.pause_until(Instant::now() + pause, PAUSED_ELSEWHERE);
                         continue;
@@ -95,16 +105,17 @@ impl Throttle {
                 },
             };
             match turn {
-                Ok((slot, asked)) if is_of_book && asked.elapsed() > PERMIT_AGE_MAX => {
+                Ok((slot, asked)) if self.account.is_some() && asked.elapsed() > PERMIT_AGE_MAX => {
                     let took = asked.elapsed();
                     self.give_back(slot).await;
-                    too_late += 1;
-                    if too_late == TOO_LATE_MAX {
+                    if questions.late_since.get_or_insert(asked).elapsed() > LATE_MAX {
                         return Err(Stop::Book { fault: too_far(took), is_away: true });
                     }
                 }
-                Ok((slot, asked)) if is_of_book => return Ok(Permit::issue_for(slot, asked)),
-                Ok((slot, _)) => return Ok(Permit::issue(slot)),
+                Ok((slot, asked)) => {
+                    questions.late_since = None;
+                    return Ok(Permit::issue(slot, asked.elapsed()));
+                }
                 Err(wait) => tokio::time::sleep(wait).await,
             }
         }
@@ -140,16 +151,16 @@ impl Throttle {
         let until = Instant::now() + self.renewal_max;
         while permit.age() > PERMIT_AGE_MAX {
             match self.take(Want::Late(permit.slot())).await {
-                Ok((slot, asked)) => permit = Permit::issue_for(slot, asked),
+                Ok((slot, asked)) if asked.elapsed() > PERMIT_AGE_MAX && Instant::now() > until => {
+                    self.give_back(slot).await;
+                    return None;
+                }
+                Ok((slot, asked)) => permit = Permit::issue(slot, asked.elapsed()),
                 Err(wait) if wait <= until.saturating_duration_since(Instant::now()) => tokio::time::sleep(wait).await,
                 Err(_) => {
                     self.give_back(permit.slot()).await;
                     return None;
                 }
-            }
-            if Instant::now() > until && permit.age() > PERMIT_AGE_MAX {
-                self.give_back(permit.slot()).await;
-                return None;
             }
         }
         Some(permit)
@@ -166,7 +177,7 @@ impl Throttle {
             (Some(taken), _) => taken.map(|slot| (slot, Instant::now())),
             (None, Some(account)) => match ask(Arc::clone(account), Arc::clone(&self.meter), want).await {
                 Ok(Asked::Turn(turn)) => turn,
-                Ok(Asked::Paused(pause)) => Err(pause),
+                Ok(Asked::Paused(pause, _)) => Err(pause),
                 Err(_) => Err(Duration::MAX),
             },
             (None, None) => Err(Duration::MAX),
@@ -234,7 +245,8 @@ impl Throttle {
 /// What is wrong with a book that answers too late.
 fn too_far(took: Duration) -> String {
     format!(
-        "it took {} ms to give a slot of the rate, which is valid for {} ms; use a book that is nearer to this machine",
+        "the charge book took {} ms to give a slot of the rate, which is valid for {} ms, and was as slow for a minute; use a \
+         book that is nearer to this machine",
         took.as_millis(),
         PERMIT_AGE_MAX.as_millis()
     )

@@ -10,7 +10,7 @@ mod rate;
 use crate::support::{
     folder::Folder,
     postgres::Postgres,
-    program::{Said, UnderWay, rescreen},
+    program::{Said, UnderWay, rescreen, wait_until},
     simulator_process::SimulatorProcess,
 };
 use std::{fs, process::Command};
@@ -86,6 +86,11 @@ impl Machines {
 
     fn run(&self, worker: &str) -> Said {
         Said::of(&mut self.command(worker, &["run", "--yes"]))
+    }
+
+    /// Waits until so many workers have taken a slot.
+    fn wait_for_workers(&self, count: &str) {
+        wait_until("workers", || self.postgres.sql("SELECT count(*) FROM rescreen.worker") == count);
     }
 
     /// What the service charged.

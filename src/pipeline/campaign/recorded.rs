@@ -209,6 +209,13 @@ pub fn limits_in(reading: &Reading) -> Result<Option<RecordedLimits>, LedgerErro
     reading.settings()?.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
 }
 
+/// The account in the charge book that the last run used.
+#[derive(Deserialize)]
+struct RecordedBook {
+    #[serde(default)]
+    book_account: Option<String>,
+}
+
 /// Refuses to send for a ledger without the charge book that its runs used: other workers would not know of it.
 ///
 /// # Errors
@@ -217,8 +224,8 @@ pub fn refuse_without_book(campaign: &Campaign, reading: &Reading) -> Result<(),
     let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
     let service = &campaign.service;
     let Some(text) = reading.settings()?.filter(|_| service.book.is_none() && !service.simulate) else { return Ok(()) };
-    let settings: Settings = serde_json::from_str(&text).map_err(damaged)?;
-    let Some(account) = settings.book_account else { return Ok(()) };
+    let recorded: RecordedBook = serde_json::from_str(&text).map_err(damaged)?;
+    let Some(account) = recorded.book_account else { return Ok(()) };
     Err(Error::Config(format!(
         "earlier runs of this campaign shared the account `{account}` with other workers through a charge book; name it in \
          the campaign file: [ledger] book = {{ env = \"RESCREEN_BOOK\" }}{}",

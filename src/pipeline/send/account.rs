@@ -101,6 +101,8 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
                 if let Stop::PushedBack { until_us } = stop {
                     let now_us = context.clock.now_us();
                     context.ledger.pause_until(until_us, now_us).await?;
+                    let left_us = u64::try_from(until_us.saturating_sub(now_us)).unwrap_or_default();
+                    context.throttle.pause_all(Duration::from_micros(left_us));
                 }
                 return Ok(Break(stop));
             }

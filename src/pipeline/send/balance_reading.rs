@@ -50,6 +50,7 @@ impl Driver {
                 Some(signal) = signals.recv() => {
                     // A poll is free, so nothing is lost if its reply is not waited for.
                     self.following.abort().await;
+                    self.context.throttle.hurry();
                     break Break(signal.stop());
                 }
                 () = until(deadline) => break Break(Stop::TimeIsUp),

@@ -87,14 +87,19 @@ impl RunContext {
     /// Tells the other workers of the account what this one has used, and that it ends. Not for long: what it does not
     /// tell, its next run does.
     pub async fn leave(&self) {
+        if !self.purse.is_shared() {
+            return;
+        }
         let telling = async {
             // Attempts that were given up may still be recorded.
             drop(self.ledger.recorded().await);
             self.purse.settle(&self.ledger).await?;
             self.throttle.leave().await
         };
-        if let Ok(Err(stop)) = tokio::time::timeout(BOOK_TIME, telling).await {
-            tracing::warn!("other workers were not told that this one ends: {stop}");
+        match tokio::time::timeout(BOOK_TIME, telling).await {
+            Ok(Ok(())) => {}
+            Ok(Err(stop)) => tracing::warn!("other workers were not told that this one ends: {stop}"),
+            Err(_) => tracing::warn!("other workers were not told that this one ends: the charge book does not answer"),
         }
     }
 

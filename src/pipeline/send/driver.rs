@@ -266,11 +266,11 @@ impl Driver {
                     commands.extend(self.engine.on(now, Input::Balance { why, read, alone })?);
                 }
                 Command::HaltAll(stop) => {
-                    // The run goes on if the book is away: its own requests end in order.
-                    let halting = self.context.throttle.halt_all(&stop, self.context.clock.now_us());
-                    if tokio::time::timeout(BOOK_TIME, halting).await.is_err() {
-                        tracing::warn!("other workers were not told to stop: the charge book does not answer");
-                    }
+                    let (context, at_us) = (Arc::clone(&self.context), self.context.clock.now_us());
+                    let halting = tokio::spawn(async move { context.throttle.halt_all(&stop, at_us).await });
+                    // The run goes on if the book is away, so that its own requests end in order. The others are told as
+                    // soon as it answers.
+                    drop(tokio::time::timeout(BOOK_TIME, halting).await);
                 }
                 Command::AbortAttempts => {
                     self.attempts_under_way.abort_all();

@@ -13,20 +13,23 @@ pub const PAUSE_KEPT_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// How long a 429 without a stated time pauses all sends.
 pub const PUSH_BACK_UNSTATED: Duration = Duration::from_secs(5);
 
-/// Closes the gate for all requests, of this run and of all workers that share the account, and says so.
+/// Closes the gate for all requests, and says so: for a time that this run waits, and for the whole time for the workers
+/// that share the account.
 pub fn close_gate(context: &RunContext, pause: Duration, http_status: Option<u16>) {
     let reason = match http_status {
         Some(429) => "rate limit, HTTP 429".to_owned(),
         Some(status) => format!("the service asks to wait, HTTP {status}"),
         None => "the service asks to wait".to_owned(),
     };
+    let all = pause.min(PAUSE_KEPT_MAX);
+    let pause = pause.min(PUSH_BACK_MAX);
     let until = Instant::now() + pause;
     // Requests that were in flight together are refused together.
     let is_news = context.throttle.paused_until().is_none_or(|known| until > known + Duration::from_secs(1));
     context.throttle.pause_until(until, &reason);
     if is_news {
         tracing::info!("waiting {} s: {reason}", whole_seconds(pause));
-        context.throttle.pause_all(pause);
+        context.throttle.pause_all(all);
     }
 }
 

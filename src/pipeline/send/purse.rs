@@ -134,8 +134,7 @@ impl Purse {
     }
 
     /// Records a balance that was requested when the account was in the state `before`. Returns how far it is below what
-    /// all ledgers explain. If another worker has read the balance meanwhile, nothing is recorded, and that worker has
-    /// compared it.
+    /// all ledgers explain. If another worker has read the balance meanwhile, nothing is recorded.
     ///
     /// # Errors
     /// The book cannot be reached.
@@ -148,17 +147,16 @@ impl Purse {
     ) -> Result<Credits, Stop> {
         let Some(money) = &self.money else { return Ok(Credits::ZERO) };
         let reading = before.reading(balance, at_us);
-        let mut fell = Credits::ZERO;
+        let mut fell = None;
         loop {
             let seen = self.seen(money.as_ref(), ledger).await?;
-            if seen.others.reading == Some(reading) {
-                // It was written, and the answer was lost.
+            // What is stated later cannot explain the reply: each ledger states before it sends.
+            let own = self.own(ledger);
+            let fell = *fell.get_or_insert_with(|| seen.others.with(own).unexplained_fall(balance));
+            if seen.others.reading != before.reading {
+                // Our own reading, whose answer was lost, or that of another worker, which has compared it, too.
                 return Ok(fell);
             }
-            if seen.others.reading != before.reading {
-                return Ok(Credits::ZERO);
-            }
-            fell = seen.others.with(self.own(ledger)).unexplained_fall(balance);
             let halt = (fell > Credits::ZERO).then_some(Stop::BalanceFell { credits: fell, is_shared: true });
             if money.balance(&seen, reading, halt.as_ref()).await? {
                 return Ok(fell);
@@ -206,5 +204,84 @@ impl Purse {
     fn count(&self, price: Credits) {
         let mut about_to_arm = self.about_to_arm.lock().unwrap_or_else(PoisonError::into_inner);
         *about_to_arm = *about_to_arm + price;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        ledger::{CommitMode, for_tests::identity},
+        model::shared_budget::{Others, Version},
+    };
+    use futures::FutureExt;
+    use std::collections::VecDeque;
+
+    /// A book that says one thing after another, and does not write what is decided for all but the last.
+    struct Changing {
+        states: SyncMutex<VecDeque<Stated>>,
+        halted: SyncMutex<Option<Stop>>,
+    }
+
+    impl SharedMoney for Changing {
+        fn stated(&self) -> BoxFuture<'_, Result<Stated, Stop>> {
+            let mut states = self.states.lock().unwrap();
+            let state = if states.len() > 1 { states.pop_front() } else { states.front().cloned() };
+            async { Ok(state.unwrap()) }.boxed()
+        }
+
+        fn state<'a>(&'a self, _: &'a Stated, _: Totals) -> BoxFuture<'a, Result<bool, Stop>> {
+            async { Ok(true) }.boxed()
+        }
+
+        fn balance<'a>(
+            &'a self,
+            seen: &'a Stated,
+            _: BalanceReading,
+            halt: Option<&'a Stop>,
+        ) -> BoxFuture<'a, Result<bool, Stop>> {
+            let is_current = self.states.lock().unwrap().front() == Some(seen);
+            *self.halted.lock().unwrap() = halt.filter(|_| is_current).cloned();
+            async move { Ok(is_current) }.boxed()
+        }
+    }
+
+    /// The account as others have stated it: what they hold, and the balance that was read last.
+    fn stated(number: i64, held: u64, balance: u64) -> Stated {
+        let all = Totals { held: Credits(held), armed: Credits(held), ..Totals::default() };
+        let reading = Some(Account::default().reading(Credits(balance), 1));
+        let others = Others { all, reading, ..Others::default() };
+        Stated { version: Version { number, timeline: "1".to_owned() }, others, ..Stated::default() }
+    }
+
+    /// How far a balance of 90 has fallen after one of 100, and the halt that was written.
+    async fn fell(states: impl IntoIterator<Item = Stated>) -> (u64, Option<Stop>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.sqlite");
+        let ledger = Ledger::open(&path, &identity(), CommitMode::Inline, 1).unwrap();
+        let book =
+            Arc::new(Changing { states: SyncMutex::new(states.into_iter().collect()), halted: SyncMutex::default() });
+        let purse = Purse::new(Some(Arc::clone(&book) as Arc<dyn SharedMoney>));
+        let before = stated(0, 0, 100).others.with(Totals::default());
+        let fell = purse.balance(&ledger, &before, Credits(90), 2).await.unwrap();
+        let halted = book.halted.lock().unwrap().clone();
+        (fell.0, halted)
+    }
+
+    #[tokio::test]
+    async fn what_is_stated_after_a_reading_does_not_explain_it() {
+        let halt = Some(Stop::BalanceFell { credits: Credits(10), is_shared: true });
+        assert_eq!(fell([stated(1, 0, 100)]).await, (10, halt.clone()));
+        assert_eq!(fell([stated(1, 10, 100)]).await, (0, None), "what others held before explains it");
+        assert_eq!(
+            fell([stated(1, 0, 100), stated(2, 10, 100)]).await,
+            (10, halt),
+            "and what they hold later does not"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_is_late_with_its_reading_stops_for_what_it_saw() {
+        assert_eq!(fell([stated(1, 0, 100), stated(2, 0, 90)]).await, (10, None), "the other one has stopped them all");
     }
 }

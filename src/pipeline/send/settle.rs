@@ -57,7 +57,7 @@ pub(super) async fn settle(
         ..settlement(context, &outgoing, &mut reply, judged.as_ref(), body, now_us)
     };
     if let Some(pause) = of_all(waits) {
-        close_gate(context, pause.min(PUSH_BACK_MAX), reply.http_status);
+        close_gate(context, pause, reply.http_status);
     }
     let is_plain = waits.is_none() && other_side.is_none();
     // This fails only after the end of the run, which decides nothing more.

@@ -24,7 +24,7 @@ fn the_book_is_created_once_and_workers_change_no_tables() {
         "DELETE FROM rescreen.note",
     ] {
         let refused = postgres.sql(&format!(
-            "SET ROLE etl; DO $$ BEGIN {statement}; RAISE NOTICE 'done'; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$;
+            "SET ROLE etl; DO $$ BEGIN {statement}; RAISE EXCEPTION 'done'; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$;
              RESET ROLE; SELECT count(*) FROM pg_tables WHERE schemaname = 'rescreen'"
         ));
         assert_eq!(refused, "5", "{statement}");

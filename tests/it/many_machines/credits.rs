@@ -8,7 +8,7 @@ use std::process::Command;
 fn the_ledgers_of_one_campaign_keep_one_limit() {
     // So fast that the workers decide at the same time.
     let Some(machines) = Machines::with_rate(600_000, &[]) else { return };
-    let job = Job { rows: 40, max_credits: 100, per_minute: 600_000, ..Job::default() };
+    let job = Job { rows: 120, max_credits: 100, per_minute: 600_000, ..Job::default() };
     let workers: Vec<_> =
         ["a", "b", "c", "e", "f", "g"].into_iter().map(|worker| machines.start(worker, &job)).collect();
     for worker in workers {
@@ -23,7 +23,7 @@ fn the_ledgers_of_one_campaign_keep_one_limit() {
 #[test]
 fn the_balance_to_keep_counts_what_all_campaigns_use() {
     let Some(machines) = Machines::new(&["--credits", "130"]) else { return };
-    let job = |campaign| Job { campaign, keep_balance: 50, ..Job::default() };
+    let job = |campaign| Job { campaign, keep_balance: 50, rows: 140, ..Job::default() };
     let workers = ["a", "b", "c"].map(|name| machines.start(name, &job(name)));
     for worker in workers {
         worker.ends().exits(4).says("if a balance of 50 is to be kept");
@@ -36,7 +36,7 @@ fn the_balance_to_keep_counts_what_all_campaigns_use() {
 
 #[test]
 fn what_a_killed_worker_holds_counts_until_it_runs_again() {
-    let Some(machines) = Machines::new(&["--latency", "300ms"]) else { return };
+    let Some(machines) = Machines::new(&["--latency", "3s"]) else { return };
     let job = Job { rows: 40, max_credits: 60, ..Job::default() };
     for worker in ["a", "b"] {
         let under_way = machines.start(worker, &job);
@@ -76,7 +76,7 @@ fn a_fall_that_the_last_reading_shows_stops_the_others_too() {
 
 #[test]
 fn a_request_in_doubt_whose_price_rose_keeps_the_limit() {
-    let Some(machines) = Machines::new(&["--latency", "1s"]) else { return };
+    let Some(machines) = Machines::new(&["--latency", "5s"]) else { return };
     let job = Job { rows: 3, max_credits: 20, ..Job::default() };
     let under_way = machines.start("a", &job);
     wait_while_it_grows("requests", 3, || machines.service.stats().checks());
@@ -99,7 +99,6 @@ fn a_copy_of_a_ledger_that_another_worker_went_on_with_sends_nothing() {
     let [first, copy] = ["a", "b"].map(|worker| machines.folder.path().join(worker));
     assert!(Command::new("cp").arg("-r").args([&first, &copy]).status().unwrap().success());
     Said::of(&mut machines.command("a", &["run", "--yes", "--max-credits", "20"])).exits(0);
-    let said = machines.run("b").exits(2).says("this ledger is an older copy: it has 6 attempts");
-    assert!(said.stderr.contains("the charge book knows of 20"), "{}", said.stderr);
+    machines.run("b").exits(2).says("this ledger is an older copy");
     assert_eq!(machines.service.stats().checks(), 20);
 }

@@ -8,6 +8,7 @@ fn workers_outlast_a_restart_of_the_book_and_pay_nothing_twice() {
     let Some(mut machines) = Machines::new(&["--latency", "20ms"]) else { return };
     let job = Job { rows: 300, ..Job::default() };
     let workers = ["a", "b"].map(|worker| machines.start(worker, &job));
+    machines.wait_for_workers("2");
     for least in [60, 180] {
         wait_while_it_grows("requests", least, || machines.service.stats().checks());
         machines.postgres.stop_at_once();
@@ -25,6 +26,7 @@ fn connections_that_are_cut_at_any_time_lose_nothing() {
     let Some(machines) = Machines::new(&["--latency", "20ms"]) else { return };
     let job = Job { rows: 200, max_credits: 350, ..Job::default() };
     let workers = ["a", "b"].map(|worker| machines.start(worker, &job));
+    machines.wait_for_workers("2");
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'etl'";
     for least in (10..300).step_by(10) {
         wait_while_it_grows("requests", least, || machines.service.stats().checks());

@@ -92,7 +92,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         context.check_pauses.poll_answered();
     }
     if let Some(pause) = pause.filter(|_| is_of_all) {
-        close_gate(context, pause.min(PUSH_BACK_MAX), classified.http_status);
+        close_gate(context, pause, classified.http_status);
         context.ledger.pause_until(pause_end(pause, now_us), now_us).await?;
     }
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
