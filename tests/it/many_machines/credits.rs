@@ -82,13 +82,14 @@ fn a_request_in_doubt_whose_price_rose_keeps_the_limit() {
     wait_while_it_grows("requests", 3, || machines.service.stats().checks());
     under_way.signal("KILL");
     under_way.ends().exits(-9);
-    machines.start("b", &Job { rows: 17, ..job }).ends().exits(0);
+    // What a run arms may be stated twice for a moment. If it is killed then, that counts until it runs again.
+    machines.start("b", &Job { rows: 15, ..job }).ends().exits(0);
     let said = Said::of(&mut machines.command("a", &["run", "--yes", "--price", "aml-screening=5"]));
     said.exits(4).says("would exceed the limit of 20 credits");
     let (charged, held) = machines.stated();
     assert!(charged + held <= 20, "{charged} charged and {held} held");
     machines.run("a").exits(0);
-    assert_eq!((machines.charged(), machines.stated()), (20, (20, 0)));
+    assert_eq!((machines.charged(), machines.stated()), (18, (18, 0)));
 }
 
 #[test]
