@@ -48,8 +48,8 @@ pub async fn create(address: &Address) -> Result<(), BookError> {
         Err(error) if error.code() == Some(&SqlState::DUPLICATE_SCHEMA) => return Err(BookError::Exists),
         Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             return Err(BookError::Refused(format!(
-                "{}. The role of the URL must be able to create a schema in this database; and if there is no role \
-                 {WORKER_ROLE} yet, an administrator must create it: CREATE ROLE {WORKER_ROLE} NOLOGIN",
+                "{}. Grant the role of the URL the right to create a schema in this database. If the role \
+                 {WORKER_ROLE} does not exist, an administrator must create it: CREATE ROLE {WORKER_ROLE} NOLOGIN",
                 BookError::from(error)
             )));
         }
@@ -138,7 +138,7 @@ pub async fn check(address: &Address) -> Result<Vec<String>, BookError> {
 /// Lets the workers of an account send again. Returns why they were halted, or `None` if they were not.
 ///
 /// # Errors
-/// There is no such account, or the book does not answer.
+/// The account does not exist, or the book does not answer.
 pub async fn resume(address: &Address, account: &AccountName, who: &str, why: &str) -> Result<Option<Halt>, BookError> {
     let client = opened(address).await?;
     let sql = "SELECT id FROM rescreen.account WHERE origin = $1 AND name = $2";

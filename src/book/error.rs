@@ -11,9 +11,7 @@ pub enum BookError {
     /// The server cannot keep what it commits, or is not one that a book can be kept on.
     #[error("the charge book cannot be kept on this server: {0}")]
     Unfit(String),
-    #[error(
-        "there is no charge book in this database; create it with `rescreen book init`, as the owner of the database"
-    )]
+    #[error("this database has no charge book; create it with `rescreen book init` as the owner of the database")]
     Absent,
     #[error("a charge book exists already in this database")]
     Exists,

@@ -14,9 +14,8 @@ mod worker;
 
 pub use admin::{AccountRow, WORKER_ROLE, WorkerRow, accounts, check, create, resume};
 pub use error::BookError;
-pub use money::LedgerName;
 pub use session::Address;
-pub use worker::{AccountName, AccountRead, Book, RateLimit, WorkerName};
+pub use worker::{AccountName, Book, WorkerName};
 
 /// The version of the tables. A book of another version is refused.
 pub const BOOK_VERSION: i32 = 1;

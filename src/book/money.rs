@@ -3,22 +3,15 @@
 
 use super::{
     BookError,
-    worker::{Book, Line, account_is_gone},
+    worker::{Book, Line, account_is_gone, text_of},
 };
 use crate::model::{
-    Credits,
+    Credits, Stop,
     budget::BalanceReading,
-    shared_budget::{Others, Stated, Totals, Version},
+    shared_account::{LedgerName, Version},
+    shared_budget::{Others, Stated, Totals},
 };
 use tokio_postgres::{Row, types::ToSql};
-
-/// A ledger that states its totals.
-#[derive(Debug, Clone)]
-pub struct LedgerName {
-    pub id: String,
-    pub campaign: String,
-    pub mode: &'static str,
-}
 
 impl Book {
     /// What the ledgers have stated.
@@ -26,7 +19,7 @@ impl Book {
     /// # Errors
     /// The book was away for a minute, or refuses.
     pub async fn stated(&self, ledger: &LedgerName) -> Result<Stated, BookError> {
-        let sql = "SELECT a.money, left(pg_walfile_name(pg_current_wal_lsn()), 8), a.reading,
+        let sql = "SELECT a.money, rescreen.timeline(), a.reading,
                    coalesce(max(l.times) FILTER (WHERE l.id = $2), 0)::int8,
                    coalesce(max(l.attempts) FILTER (WHERE l.id = $2), 0)::int8,
                    coalesce(sum(l.charged) FILTER (WHERE l.id <> $2), 0)::int8,
@@ -36,7 +29,9 @@ impl Book {
                    coalesce(sum(l.held) FILTER (WHERE l.id <> $2 AND l.campaign = $3 AND l.mode = $4), 0)::int8,
                    coalesce(sum(l.armed) FILTER (WHERE l.id <> $2 AND l.campaign = $3 AND l.mode = $4), 0)::int8
                    FROM rescreen.account a LEFT JOIN rescreen.ledger l ON l.account = a.id WHERE a.id = $1 GROUP BY a.id";
-        let rows = self.asked(Line::Credits, sql, &[&self.account, &ledger.id, &ledger.campaign, &ledger.mode]).await?;
+        let rows = self
+            .asked(Line::Credits, sql, &[&self.account, &ledger.id, &ledger.campaign, &ledger.mode.as_str()])
+            .await?;
         let row = rows.first().ok_or_else(account_is_gone)?;
         Ok(Stated {
             version: Version { number: row.try_get(0)?, timeline: row.try_get(1)? },
@@ -57,7 +52,7 @@ impl Book {
     /// The book was away for a minute, or refuses.
     pub async fn state(&self, ledger: &LedgerName, seen: &Stated, own: Totals) -> Result<bool, BookError> {
         let sql = "WITH here AS (UPDATE rescreen.account SET money = money + 1 WHERE id = $1 AND money = $2
-                                 AND left(pg_walfile_name(pg_current_wal_lsn()), 8) = $3 RETURNING id)
+                                 AND rescreen.timeline() = $3 RETURNING id)
                    INSERT INTO rescreen.ledger AS l (id, account, campaign, mode, charged, held, armed, attempts, times)
                    SELECT $4, id, $5, $6, $7, $8, $9, $10, $11 FROM here
                    ON CONFLICT (account, id) DO UPDATE SET charged = excluded.charged, held = excluded.held,
@@ -67,18 +62,19 @@ impl Book {
         let (attempts, times) = (column(own.attempts), seen.times.saturating_add(1));
         let Version { number, timeline } = &seen.version;
         let LedgerName { id, campaign, mode } = ledger;
+        let mode = mode.as_str();
         let written = self
             .asked(
                 Line::Credits,
                 sql,
-                &[&self.account, number, timeline, id, campaign, mode, &charged, &held, &armed, &attempts, &times],
+                &[&self.account, number, timeline, id, campaign, &mode, &charged, &held, &armed, &attempts, &times],
             )
             .await?;
         Ok(!written.is_empty())
     }
 
     /// Records a reading of the balance, unless a ledger has stated more since, and stops all other workers if there is a
-    /// reason: the exit code, what happened, and when. Returns whether it was written.
+    /// reason. Returns whether it was written.
     ///
     /// # Errors
     /// The book was away for a minute, or refuses.
@@ -86,19 +82,20 @@ impl Book {
         &self,
         seen: &Stated,
         reading: &BalanceReading,
-        halt: Option<(u8, &str)>,
+        reason: Option<&Stop>,
     ) -> Result<bool, BookError> {
         let sql = "WITH here AS (UPDATE rescreen.account SET money = money + 1, version = version + 1, reading = $4,
                                  halt = coalesce(halt, $5) WHERE id = $1 AND money = $2
-                                 AND left(pg_walfile_name(pg_current_wal_lsn()), 8) = $3 RETURNING id),
+                                 AND rescreen.timeline() = $3 RETURNING id),
                    noted AS (INSERT INTO rescreen.note (account, who, what, why)
                              SELECT id, $6, 'halted', $7 FROM here WHERE $7::text IS NOT NULL)
                    SELECT id FROM here";
-        let text = serde_json::to_string(reading).map_err(|error| BookError::Refused(error.to_string()))?;
         let Version { number, timeline } = &seen.version;
-        let halted = halt.map(|(exit_code, message)| self.halt_text(exit_code, message, reading.at_us)).transpose()?;
-        let why = halt.map(|(_, message)| message);
-        let values: [&(dyn ToSql + Sync); 7] = [&self.account, number, timeline, &text, &halted, &self.worker(), &why];
+        let halt = reason.map(|reason| self.halt_for(reason, reading.at_us));
+        let halted = halt.as_ref().map(text_of).transpose()?;
+        let (who, why) = halt.as_ref().map(|halt| (&halt.worker, &halt.message)).unzip();
+        let text = text_of(reading)?;
+        let values: [&(dyn ToSql + Sync); 7] = [&self.account, number, timeline, &text, &halted, &who, &why];
         let is_written = !self.asked(Line::Credits, sql, &values).await?.is_empty();
         if is_written && halt.is_some() {
             self.has_halted();

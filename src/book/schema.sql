@@ -1,6 +1,10 @@
 -- The charge book, for PostgreSQL 14 or later. `rescreen book init` creates it and owns it.
 CREATE SCHEMA rescreen;
 
+-- The timeline of the server. A standby that is promoted begins a new one, and may have lost the last commits.
+CREATE FUNCTION rescreen.timeline() RETURNS text LANGUAGE sql
+    AS 'SELECT pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8)';
+
 -- One row: the version of these tables.
 CREATE TABLE rescreen.book (version integer NOT NULL, created_at timestamptz NOT NULL DEFAULT clock_timestamp());
 

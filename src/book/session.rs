@@ -15,8 +15,8 @@ const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// The oldest server that a book is kept on: PostgreSQL 14.
 const OLDEST: i32 = 140_000;
 
-/// What applies to each session. A commit is durable before it is confirmed, and a worker that is stopped in the middle
-/// of a transaction keeps nobody waiting for long.
+/// What applies to each session. A commit is durable before it is confirmed. If a worker is suspended within a transaction,
+/// the server ends the transaction after three seconds.
 const SETTINGS: &str = "-c synchronous_commit=on -c statement_timeout=5s -c lock_timeout=3s \
     -c idle_in_transaction_session_timeout=3s -c search_path=pg_catalog -c timezone=UTC";
 

@@ -5,9 +5,12 @@ use super::{
     BOOK_VERSION, BookError,
     session::{Address, Session, answered},
 };
-use crate::model::{Halt, shared_budget::Version};
+use crate::model::{
+    Halt, Rate, Stop,
+    shared_account::{AccountState, Version},
+};
+use serde::Serialize;
 use std::{
-    fmt,
     sync::{
         Mutex as SyncMutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -24,41 +27,12 @@ use tokio_postgres::{Client, Row, types::ToSql};
 const AWAY_MAX: Duration = Duration::from_secs(60);
 const RETRY_FIRST: Duration = Duration::from_millis(200);
 const RETRY_MAX: Duration = Duration::from_secs(5);
-/// A worker that was not seen for so long is taken for gone. The longest pause that a run waits for is 15 minutes. One that
-/// only follows jobs may be silent for longer: it then finds another rate, and ends.
-const GONE_AFTER: &str = "interval '20 minutes'";
-
 /// An account of the service, as the book names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountName {
     /// The origin of the service, such as `https://service.example`.
     pub origin: String,
     pub name: String,
-}
-
-/// The rate of an account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RateLimit {
-    pub per_minute: u32,
-    pub per_minute_max: u32,
-}
-
-impl RateLimit {
-    /// As the book keeps them.
-    fn columns(self) -> (i64, i64) {
-        (i64::from(self.per_minute), i64::from(self.per_minute_max))
-    }
-
-    fn differs_from(self, known: (i64, i64)) -> BookError {
-        let known = format!("{}, at most {} in any,", known.0, known.1);
-        BookError::OtherRate { known, given: self.to_string() }
-    }
-}
-
-impl fmt::Display for RateLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, at most {} in any", self.per_minute, self.per_minute_max)
-    }
 }
 
 /// Who uses the account.
@@ -70,28 +44,12 @@ pub struct WorkerName {
     pub campaign: Option<String>,
 }
 
-/// What the book says about the account.
-#[derive(Debug, Clone)]
-pub struct AccountRead {
-    pub version: Version,
-    /// The record of the rate. `None` if there is none, or if the server is another one than it was written on: the last
-    /// commits may be lost.
-    pub record: Option<Vec<u8>>,
-    /// The time by the clock of the book, in microseconds since 1970.
-    pub now_us: i64,
-    /// How long nothing may be sent.
-    pub paused: Option<Duration>,
-    /// Why nothing may be sent until a person decides. It is not set for the worker that found the reason, and not for
-    /// commands that send nothing but look for it.
-    pub halt: Option<Halt>,
-}
-
 /// A worker's place at its account.
 pub struct Book {
     address: Address,
     pub(super) account: i64,
     worker: WorkerName,
-    rate: RateLimit,
+    rate: Rate,
     /// Its number, once it takes a slot for a campaign.
     number: OnceCell<i64>,
     /// A connection for the rate and one for the credits: a slot is valid for a short time, and waits for no other question.
@@ -118,7 +76,7 @@ impl Book {
     pub async fn enter(
         address: Address,
         account: &AccountName,
-        rate: RateLimit,
+        rate: Rate,
         worker: WorkerName,
     ) -> Result<Book, BookError> {
         let mut client = address.connect().await?;
@@ -137,20 +95,21 @@ impl Book {
         Ok(Book { address, account, worker, rate, number: OnceCell::new(), lines, has_halted, is_ending, gone })
     }
 
-    /// Reads the account.
+    /// Reads the account. A halt is not shown to the worker that found its reason, nor to commands that send no requests of a
+    /// campaign: a person needs them to find the reason.
     ///
     /// # Errors
     /// The book was away for a minute, or refuses, or the account has another rate by now.
-    pub async fn read(&self) -> Result<AccountRead, BookError> {
+    pub async fn read(&self) -> Result<AccountState, BookError> {
         let sql = "SELECT version, record, (extract(epoch FROM clock_timestamp()) * 1000000)::int8,
                    (extract(epoch FROM paused_until - clock_timestamp()) * 1000000)::int8, halt, timeline,
-                   left(pg_walfile_name(pg_current_wal_lsn()), 8), per_minute, per_minute_max
+                   rescreen.timeline(), per_minute, per_minute_max
                    FROM rescreen.account WHERE id = $1";
         let rows = self.asked(Line::Rate, sql, &[&self.account]).await?;
         let row = rows.first().ok_or_else(account_is_gone)?;
         let known = (row.try_get::<_, i64>(7)?, row.try_get::<_, i64>(8)?);
-        if known != self.rate.columns() {
-            return Err(self.rate.differs_from(known));
+        if known != columns(self.rate) {
+            return Err(other_rate(self.rate, known));
         }
         let mut read = seen(row)?;
         if self.has_halted.load(Ordering::Relaxed) || self.worker.campaign.is_none() {
@@ -168,7 +127,7 @@ impl Book {
         let sql = "WITH here AS (UPDATE rescreen.worker SET seen_at = clock_timestamp()
                                  WHERE id = $4 AND seen_at < clock_timestamp() - interval '5 seconds')
                    UPDATE rescreen.account SET version = version + 1, record = $3, timeline = $5
-                   WHERE id = $1 AND version = $2 AND left(pg_walfile_name(pg_current_wal_lsn()), 8) = $5 RETURNING id";
+                   WHERE id = $1 AND version = $2 AND rescreen.timeline() = $5 RETURNING id";
         let number = match &self.worker.campaign {
             Some(campaign) => Some(*self.number.get_or_try_init(|| self.registered(campaign)).await?),
             None => None,
@@ -200,29 +159,24 @@ impl Book {
     ///
     /// # Errors
     /// The book was away for a minute, or refuses.
-    pub async fn halt(&self, exit_code: u8, message: &str, at_us: i64) -> Result<(), BookError> {
-        let text = self.halt_text(exit_code, message, at_us)?;
+    pub async fn halt(&self, reason: &Stop, at_us: i64) -> Result<(), BookError> {
+        let halt = self.halt_for(reason, at_us);
         let sql = "WITH halted AS (UPDATE rescreen.account SET version = version + 1, halt = $2
                                    WHERE id = $1 AND halt IS NULL RETURNING id)
                    INSERT INTO rescreen.note (account, who, what, why) SELECT id, $3, 'halted', $4 FROM halted";
-        self.asked(Line::Rate, sql, &[&self.account, &text, &self.worker.name, &message]).await?;
+        self.asked(Line::Rate, sql, &[&self.account, &text_of(&halt)?, &halt.worker, &halt.message]).await?;
         self.has_halted();
         Ok(())
     }
 
-    /// This worker stopped the others, and stops by itself.
+    /// Records that this worker has halted the account. It ends by itself, and may still read the balance.
     pub(super) fn has_halted(&self) {
         self.has_halted.store(true, Ordering::Relaxed);
     }
 
-    /// A halt by this worker, as the book keeps it.
-    pub(super) fn halt_text(&self, exit_code: u8, message: &str, at_us: i64) -> Result<String, BookError> {
-        let halt = Halt { exit_code, message: message.to_owned(), worker: self.worker.name.clone(), at_us };
-        serde_json::to_string(&halt).map_err(|error| BookError::Refused(error.to_string()))
-    }
-
-    pub(super) fn worker(&self) -> &str {
-        &self.worker.name
+    pub(super) fn halt_for(&self, reason: &Stop, at_us: i64) -> Halt {
+        let (exit_code, worker) = (reason.exit_code() as u8, self.worker.name.clone());
+        Halt { exit_code, message: reason.to_string(), worker, at_us }
     }
 
     /// The run ends soon: a question that gets no answer is not asked again.
@@ -298,6 +252,15 @@ impl Book {
     }
 }
 
+/// A rate as the book keeps it.
+fn columns(rate: Rate) -> (i64, i64) {
+    (i64::from(rate.per_minute), i64::from(rate.per_minute_max))
+}
+
+fn other_rate(given: Rate, known: (i64, i64)) -> BookError {
+    BookError::OtherRate { known: format!("{}, at most {} in any,", known.0, known.1), given: given.to_string() }
+}
+
 pub(super) fn account_is_gone() -> BookError {
     BookError::Refused("the account is not in it any more".to_owned())
 }
@@ -309,24 +272,24 @@ pub(super) async fn expect_version(client: &Client) -> Result<(), BookError> {
 }
 
 /// The number of the account. Its rate is changed if no worker uses it.
-async fn entered(client: &mut Client, account: &AccountName, rate: RateLimit) -> Result<i64, BookError> {
-    let (per_minute, per_minute_max) = rate.columns();
+async fn entered(client: &mut Client, account: &AccountName, rate: Rate) -> Result<i64, BookError> {
+    let (per_minute, per_minute_max) = columns(rate);
     let transaction = answered(client.transaction()).await?;
     let sql = "INSERT INTO rescreen.account (origin, name, per_minute, per_minute_max) VALUES ($1, $2, $3, $4)
                ON CONFLICT DO NOTHING";
     answered(transaction.execute(sql, &[&account.origin, &account.name, &per_minute, &per_minute_max])).await?;
-    let sql = format!(
-        "SELECT id, per_minute, per_minute_max,
-         (SELECT count(*) FROM rescreen.worker w WHERE w.account = a.id AND w.left_at IS NULL
-          AND w.seen_at > clock_timestamp() - {GONE_AFTER})
-         FROM rescreen.account a WHERE origin = $1 AND name = $2 FOR NO KEY UPDATE"
-    );
-    let row = answered(transaction.query_one(&sql, &[&account.origin, &account.name])).await?;
+    // The longest pause that a run waits for is 15 minutes. A worker that only follows jobs may be silent for longer: it then
+    // finds another rate, and ends.
+    let sql = "SELECT id, per_minute, per_minute_max,
+               (SELECT count(*) FROM rescreen.worker w WHERE w.account = a.id AND w.left_at IS NULL
+                AND w.seen_at > clock_timestamp() - interval '20 minutes')
+               FROM rescreen.account a WHERE origin = $1 AND name = $2 FOR NO KEY UPDATE";
+    let row = answered(transaction.query_one(sql, &[&account.origin, &account.name])).await?;
     let (id, workers): (i64, i64) = (row.try_get(0)?, row.try_get(3)?);
     let known = (row.try_get::<_, i64>(1)?, row.try_get::<_, i64>(2)?);
     if known != (per_minute, per_minute_max) {
         if workers > 0 {
-            return Err(rate.differs_from(known));
+            return Err(other_rate(rate, known));
         }
         let sql =
             "UPDATE rescreen.account SET version = version + 1, per_minute = $2, per_minute_max = $3 WHERE id = $1";
@@ -336,18 +299,24 @@ async fn entered(client: &mut Client, account: &AccountName, rate: RateLimit) ->
     Ok(id)
 }
 
-fn seen(row: &Row) -> Result<AccountRead, BookError> {
+fn seen(row: &Row) -> Result<AccountState, BookError> {
     let halt: Option<String> = row.try_get(4)?;
     let written_on: Option<String> = row.try_get(5)?;
     let version = Version { number: row.try_get(0)?, timeline: row.try_get(6)? };
     let paused_us: Option<i64> = row.try_get(3)?;
-    Ok(AccountRead {
+    Ok(AccountState {
+        // On another timeline the last commits may be lost.
         record: row.try_get::<_, Option<Vec<u8>>>(1)?.filter(|_| written_on.as_ref() == Some(&version.timeline)),
         version,
         now_us: row.try_get(2)?,
         paused: paused_us.and_then(|us| u64::try_from(us).ok()).filter(|us| *us > 0).map(Duration::from_micros),
         halt: halt.map(|text| halt_of(&text)),
     })
+}
+
+/// A value as the book keeps it.
+pub(super) fn text_of(value: &impl Serialize) -> Result<String, BookError> {
+    serde_json::to_string(value).map_err(|error| BookError::Refused(error.to_string()))
 }
 
 /// What a halt says. One that cannot be read halts all the same.

@@ -4,6 +4,7 @@
 use super::{
     budget::{Account, Allowance, BalanceReading, BudgetRefusal},
     credits::Credits,
+    shared_account::Version,
 };
 
 /// What a ledger has used.
@@ -63,14 +64,6 @@ impl Others {
         let Totals { charged, held, .. } = self.of_campaign.plus(own);
         Account { charged, held, ..self.with(own) }.admit(price, allowance)
     }
-}
-
-/// The state of a book in which something was read. It is written only if the book still has this one.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Version {
-    pub number: i64,
-    /// The timeline of the server. A promoted standby has another one, and may have lost the last commits.
-    pub timeline: String,
 }
 
 /// What the ledgers of an account have stated, as one of them sees it.
@@ -174,7 +167,7 @@ mod tests {
             let one = &mut self.ledgers[of];
             let own = one.real.plus_about_to_arm(one.about_to_arm);
             match action % 16 {
-                // Decides, and writes later, if nobody else has written meanwhile.
+                // Decides now. A later step writes it, unless another ledger has written in between.
                 0..=5 if others.admit(own, price, &KEEP_10_OF_20).is_ok() => {
                     one.deciding = Some((version, own.plus_about_to_arm(price), price));
                 }

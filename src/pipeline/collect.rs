@@ -26,7 +26,7 @@ use super::{
         account_use::account_use,
         earlier_stop::EarlierStop,
         follow::{FollowUntil, Following},
-        purse::LedgerUse,
+        purse::ledger_name,
         queue::RequestQueue,
     },
     sending::Sending,
@@ -230,7 +230,7 @@ impl Collection {
                 if let Some(url) = &campaign.service.settings.url {
                     Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
                 }
-                let of_ledger = LedgerUse::of(&ledger.reading()?)?;
+                let of_ledger = ledger_name(&ledger.reading()?)?;
                 let service = &campaign.service;
                 let account = account_use(service, &api_key, Bucket::Empty, campaign.clock, Some(of_ledger)).await?;
                 let context = context(&campaign, &ledger, &api_key, account)?;

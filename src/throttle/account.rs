@@ -1,6 +1,6 @@
-//! An account that several machines share: its record is in a book that all of them reach. It is read, the meter
-//! decides, and it is written only if nobody else has changed it meanwhile. So no lock is held while a worker decides,
-//! and one that is stopped in between keeps nobody waiting.
+//! An account that several machines share: its record is in a book that all of them reach. The record is read, the meter
+//! decides, and the new record is written only if the account has not changed since. No lock is held while a worker
+//! decides, so a worker that is suspended then does not make others wait.
 
 use super::{
     bucket::SharedAccount,
@@ -27,6 +27,9 @@ pub(super) async fn ask(account: Arc<dyn SharedAccount>, meter: Arc<Mutex<Meter>
         // Counted from before the book is asked: the slot is as old as its time, whatever the network takes.
         let asked = Instant::now();
         let seen = account.read().await?;
+        if let Some(halt) = seen.halt {
+            return Err(Stop::Halted(halt));
+        }
         if let Some(pause) = seen.paused.filter(|_| !matches!(want, Want::Nothing(_))) {
             let until_us = seen.now_us.saturating_add(i64::try_from(pause.as_micros()).unwrap_or(i64::MAX));
             return Ok(Asked::Paused(pause, until_us));

@@ -2,7 +2,10 @@
 //! another machine.
 
 use super::{throttle_tests::most_in_a_minute, *};
-use crate::model::{Clock, shared_budget::Version};
+use crate::model::{
+    Clock,
+    shared_account::{AccountState, Version},
+};
 use futures::{FutureExt, future::BoxFuture};
 use jiff::Timestamp;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

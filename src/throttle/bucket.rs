@@ -1,7 +1,10 @@
-//! Who shares a rate: nobody, the processes of this machine, or workers on several machines.
+//! With whom a process shares its rate: with no one, with other processes on this machine, or with workers on other machines.
 
 use super::bucket_file::BucketFile;
-use crate::model::{Clock, Stop, shared_budget::Version};
+use crate::model::{
+    Clock, Stop,
+    shared_account::{AccountState, Version},
+};
 use futures::future::BoxFuture;
 use std::{sync::Arc, time::Duration};
 
@@ -17,25 +20,12 @@ pub enum Bucket {
     Book(Arc<dyn SharedAccount>),
 }
 
-/// What the book says about an account.
-#[derive(Debug, Clone, Default)]
-pub struct AccountState {
-    /// It changes whenever the account does.
-    pub version: Version,
-    /// The record of its rate; `None` if nothing is known about the last minute.
-    pub record: Option<Vec<u8>>,
-    /// The time by the clock of the book, in microseconds since 1970.
-    pub now_us: i64,
-    /// How long nothing may be sent, because the service asked a worker to wait.
-    pub paused: Option<Duration>,
-}
-
 /// The account of a book.
 pub trait SharedAccount: Send + Sync {
     /// Reads the account.
     ///
     /// # Errors
-    /// Nothing may be sent: the book cannot be reached, or another worker stopped them all.
+    /// The book cannot be reached.
     fn read(&self) -> BoxFuture<'_, Result<AccountState, Stop>>;
 
     /// Writes its record, unless the account has another version by now. Returns whether it was written.

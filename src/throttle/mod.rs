@@ -4,8 +4,8 @@
 //!
 //! Here, a request is any HTTP request, including repeats and the balance query.
 //!
-//! `governor` decides the pace (see `pace`), and `meter` applies it to a record. Its waiting ignores tokio's paused clock, so this module waits with
-//! tokio's sleep.
+//! `governor` decides the pace (see `pace`), and `meter` applies it to a record. `governor` cannot wait in tokio's paused
+//! time, so this module waits with tokio's sleep.
 
 mod account;
 #[cfg(test)]
@@ -21,9 +21,9 @@ mod shared_tests;
 #[cfg(test)]
 mod throttle_tests;
 
-pub use bucket::{AccountState, Bucket, SharedAccount};
+pub use crate::model::Rate;
+pub use bucket::{Bucket, SharedAccount};
 pub use bucket_file::BucketFile;
-pub use schedule::Rate;
 
 use crate::model::{Permit, Stop};
 use account::{Asked, ask, locked};
@@ -42,8 +42,8 @@ pub const PERMIT_AGE_MAX: Duration = Duration::from_millis(200);
 const PERIODS_FOR_RENEWAL: u32 = 4;
 /// If each slot comes too late for longer than this, the book is too far away.
 const LATE_MAX: Duration = Duration::from_secs(60);
-/// A run does not wait for a longer pause.
-const PAUSE_MAX: Duration = Duration::from_secs(15 * 60);
+/// A push-back longer than this stops the run. A shorter one is waited for.
+pub const PUSH_BACK_MAX: Duration = Duration::from_secs(15 * 60);
 /// The reason of a pause that another worker was asked for.
 const PAUSED_ELSEWHERE: &str = "the service asked another worker of this account to wait";
 
@@ -96,7 +96,9 @@ impl Throttle {
                 Some(turn) => turn,
                 None => match self.ask(&mut questions.under_way).await? {
                     Asked::Turn(turn) => turn,
-                    Asked::Paused(pause, until_us) if pause > PAUSE_MAX => return Err(Stop::PushedBack { until_us }),
+                    Asked::Paused(pause, until_us) if pause > PUSH_BACK_MAX => {
+                        return Err(Stop::PushedBack { until_us });
+                    }
                     Asked::Paused(pause, _) => {
                         tracing::info!("waiting {} s: {PAUSED_ELSEWHERE}", pause.as_secs());
                         self.pause_until(Instant::now() + pause, PAUSED_ELSEWHERE);
@@ -184,8 +186,8 @@ impl Throttle {
         }
     }
 
-    /// Lets all workers that share the account wait for this long, if it is shared beyond this machine.
-    /// Nobody waits for the book: the reply that asks for the pause is recorded meanwhile.
+    /// Lets all workers that share the account wait for this long, if it is shared beyond this machine. This returns at once:
+    /// the reply that asks for the pause is recorded meanwhile.
     pub fn pause_all(&self, pause: Duration) {
         let Some(account) = self.account.clone() else { return };
         tokio::spawn(async move {

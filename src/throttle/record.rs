@@ -146,7 +146,8 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::schedule::Rate, *};
+    use super::*;
+    use crate::model::Rate;
 
     const SECOND_NS: u64 = 1_000_000_000;
     const NOW_NS: u64 = 1_800_000_000 * SECOND_NS;

@@ -1,22 +1,8 @@
 //! Turns the service's two limits into a schedule: the time between requests, how many may be sent at once, and how
 //! many in a minute. It also decides by how much the burst is reduced for late arrivals.
 
+use crate::model::Rate;
 use std::{num::NonZeroU32, time::Duration};
-
-/// The service's limits. The service's description, Limits: 60 a minute, with bursts up to 120.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
-    /// Steady rate, in requests per minute.
-    pub per_minute: u32,
-    /// The most requests in any minute.
-    pub per_minute_max: u32,
-}
-
-impl Default for Rate {
-    fn default() -> Rate {
-        Rate { per_minute: 60, per_minute_max: 120 }
-    }
-}
 
 /// Requests are counted in slots of this length.
 pub(super) const SLOT_NS: u64 = 50_000_000;

@@ -4,7 +4,7 @@
 use super::finding::{Finding, Standing};
 use crate::{
     client::{Auth, Balance, Client, Exchange, ReplyKind, Said},
-    model::{Clock, Credits, ExitCode, IdempotencyKey, KeyMaker, Mode},
+    model::{Clock, Credits, ExitCode, IdempotencyKey, KeyMaker, Mode, Permit},
     pipeline::{
         campaign::service::Service,
         judge::echo::{Echo, echo},
@@ -111,10 +111,15 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// A permit, or what a message that may not be sent gets.
+    async fn permit(&self) -> Result<Permit, Exchange> {
+        self.throttle.admit().await.map_err(|stop| Exchange::without_reply(stop.to_string()))
+    }
+
     async fn got(&self, auth: Auth) -> Exchange {
-        let permit = match self.throttle.admit().await {
+        let permit = match self.permit().await {
             Ok(permit) => permit,
-            Err(stop) => return Exchange::without_reply(stop.to_string()),
+            Err(unsent) => return unsent,
         };
         let got = self.client.get_with(permit, Balance::PATH, auth);
         tokio::time::timeout(PATIENCE, got).await.unwrap_or_else(|_| slow())
@@ -142,9 +147,9 @@ impl<'a> Caller<'a> {
         if self.has_stopped() {
             return Exchange::without_reply("nothing more is sent".to_owned());
         }
-        let permit = match self.throttle.admit().await {
+        let permit = match self.permit().await {
             Ok(permit) => permit,
-            Err(stop) => return Exchange::without_reply(stop.to_string()),
+            Err(unsent) => return unsent,
         };
         let posted = self.client.send_in_sandbox(permit, path, auth, key, body);
         let exchange = tokio::time::timeout(PATIENCE, posted).await.unwrap_or_else(|_| slow());

@@ -29,7 +29,7 @@ use super::{
         file_body::FileBodies,
         latencies::SharedLatencies,
         limit::Limit,
-        purse::{LedgerUse, Purse},
+        purse::{Purse, ledger_name},
     },
 };
 use crate::{
@@ -150,7 +150,7 @@ impl Prepared {
         refuse_inputs_inside(&campaign)?;
         claim(&campaign.out, &campaign.name, &ledger.reading()?)?;
         let private = if fresh { Bucket::Full } else { Bucket::Empty };
-        let (service, of_ledger) = (&campaign.service, LedgerUse::of(&ledger.reading()?)?);
+        let (service, of_ledger) = (&campaign.service, ledger_name(&ledger.reading()?)?);
         let account = account_use(service, &api_key, private, campaign.clock, Some(of_ledger)).await?;
         let read_afresh = None;
         Ok(Prepared { campaign, ledger, intake, api_key, account, set_aside, read_afresh, read_again })

@@ -12,7 +12,7 @@ use crate::{
     client::{Balance, BalanceReply, Client, Delays, NotAnswered, PushBack, Said, balance_reply},
     error::Error,
     ledger::Sums,
-    model::{Clock, Credits, Stop, clock::ClockSample},
+    model::{Clock, Credits, Stop, budget::Account, clock::ClockSample},
     pipeline::campaign::service::Service,
     throttle::{Bucket, Throttle},
 };
@@ -84,18 +84,9 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
         let said = Said::of(&exchange, context.clock.now().into());
         match after_query(&said, pointer, context.clock.now()) {
             AfterQuery::Read(balance) => {
-                let shared = match &account {
-                    None => None,
-                    Some(account) => {
-                        let now_us = context.clock.now_us();
-                        match context.purse.balance(&context.ledger, account, balance.credits, now_us).await {
-                            Ok(fell) => Some(fell),
-                            Err(stop) => return Ok(Break(stop)),
-                        }
-                    }
-                };
-                let unexplained_fall = note(context, said.server_now_us(), balance.credits, before, shared).await?;
-                return Ok(Continue(BalanceRead { balance: balance.credits, unexplained_fall }));
+                let read = note(context, said.server_now_us(), balance.credits, (before, account)).await?;
+                let credits = balance.credits;
+                return Ok(read.map_continue(|unexplained_fall| BalanceRead { balance: credits, unexplained_fall }));
             }
             AfterQuery::Stop(stop) => {
                 if let Stop::PushedBack { until_us } = stop {
@@ -128,19 +119,26 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
     Ok(Break(Stop::Unavailable { message: last }))
 }
 
+/// Records a balance. Returns how far it is below what is explained: by this ledger, or by all ledgers of a shared account.
 async fn note(
     context: &RunContext,
     server_now_us: Option<i64>,
     credits: Credits,
-    before: Arc<Sums>,
-    shared_fall: Option<Credits>,
-) -> Result<Credits, Error> {
+    (before, account): (Arc<Sums>, Option<Account>),
+) -> Result<ControlFlow<Stop, Credits>, Error> {
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
+    let shared_fall = match account {
+        None => None,
+        Some(account) => match context.purse.balance(&context.ledger, &account, credits, now_us).await {
+            Ok(fell) => Some(fell),
+            Err(stop) => return Ok(Break(stop)),
+        },
+    };
     let offset = server_now_us.map(|server_us| server_us - now_us);
     let fell = context.ledger.balance(credits, (before, shared_fall), now_us, offset).await?;
     // Also if the reply has no date: the service would not state it the next time either.
     context.clock_watch.compared(compared);
-    Ok(fell)
+    Ok(Continue(fell))
 }
 
 /// Decides what follows from a reply.

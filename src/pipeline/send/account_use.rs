@@ -1,8 +1,8 @@
 //! With whom a run shares its account. All campaigns of one account on one machine share its rate, in a file in the user's
-//! state folder; workers that name a charge book share its rate and its credits there; the simulator of this process is
-//! shared with nobody. This module decides what happens if the file cannot be used.
+//! state folder; workers that name a charge book share its rate and its credits there; a simulator in this process has a
+//! rate of its own. This module decides what happens if the file cannot be used.
 
-use super::purse::{LedgerUse, SharedMoney};
+use super::purse::SharedMoney;
 #[cfg(feature = "book-postgres")]
 use super::shared_account;
 #[cfg(feature = "book-postgres")]
@@ -10,7 +10,7 @@ use crate::book::{AccountName, Address};
 use crate::{
     client::{ApiKey, origin_of},
     error::Error,
-    model::Clock,
+    model::{Clock, shared_account::LedgerName},
     pipeline::campaign::service::{BookSource, Service},
     throttle::{Bucket, BucketFile},
 };
@@ -35,7 +35,7 @@ pub async fn account_use(
     api_key: &ApiKey,
     private: Bucket,
     clock: Clock,
-    ledger: Option<LedgerUse>,
+    ledger: Option<LedgerName>,
 ) -> Result<AccountUse, Error> {
     if service.simulate || service.in_process.is_some() {
         return Ok(AccountUse { bucket: private, money: None, note: None });
@@ -48,7 +48,7 @@ pub async fn account_use(
 
 /// The account that workers on several machines share.
 #[cfg(feature = "book-postgres")]
-async fn of_book(service: &Service, book: &BookSource, ledger: Option<LedgerUse>) -> Result<AccountUse, Error> {
+async fn of_book(service: &Service, book: &BookSource, ledger: Option<LedgerName>) -> Result<AccountUse, Error> {
     let address = Address::new(&service.book_url(book)?)?;
     let origin = origin_of(service.settings.url.as_deref().unwrap_or_default());
     let account = AccountName { origin, name: book.account.clone() };
@@ -57,7 +57,7 @@ async fn of_book(service: &Service, book: &BookSource, ledger: Option<LedgerUse>
 }
 
 #[cfg(not(feature = "book-postgres"))]
-async fn of_book(_: &Service, _: &BookSource, _: Option<LedgerUse>) -> Result<AccountUse, Error> {
+async fn of_book(_: &Service, _: &BookSource, _: Option<LedgerName>) -> Result<AccountUse, Error> {
     Err(Error::Config(
         "[ledger] book: this program was built without the charge book; use a release, or build it with --features \
          book-postgres"

@@ -268,8 +268,8 @@ impl Driver {
                 Command::HaltAll(stop) => {
                     let (context, at_us) = (Arc::clone(&self.context), self.context.clock.now_us());
                     let halting = tokio::spawn(async move { context.throttle.halt_all(&stop, at_us).await });
-                    // The run goes on if the book is away, so that its own requests end in order. The others are told as
-                    // soon as it answers.
+                    // If the book is away, the run does not wait: it has to settle its own requests. The task tells the others once
+                    // the book answers.
                     drop(tokio::time::timeout(BOOK_TIME, halting).await);
                 }
                 Command::AbortAttempts => {

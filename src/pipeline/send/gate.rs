@@ -2,12 +2,11 @@
 //! for it is read in `client/said.rs`; whether only one check waits is decided by [`check_pauses`](super::check_pauses).
 
 use super::context::RunContext;
+pub use crate::throttle::PUSH_BACK_MAX;
 use crate::{client::PushBack, model::Mode};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A push-back longer than this stops the run. A shorter one is waited for.
-pub const PUSH_BACK_MAX: Duration = Duration::from_secs(15 * 60);
 /// The longest push-back that is recorded for later runs.
 pub const PAUSE_KEPT_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// How long a 429 without a stated time pauses all sends.

@@ -5,30 +5,26 @@ use crate::{
     error::Error,
     ledger::{Identity, Ledger, Reading},
     model::{
-        Credits, Mode, Stop,
+        Credits, Stop,
         budget::{Account, Allowance, BalanceReading, BudgetRefusal},
+        shared_account::LedgerName,
         shared_budget::{Stated, Totals},
     },
 };
 use futures::future::BoxFuture;
-use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 use tokio::sync::Mutex;
 
-/// The ledger that a run uses the account for.
-#[cfg_attr(not(feature = "book-postgres"), expect(dead_code, reason = "only the charge book reads them"))]
-pub struct LedgerUse {
-    pub id: String,
-    pub campaign: String,
-    pub mode: Mode,
-}
-
-impl LedgerUse {
-    /// # Errors
-    /// The ledger cannot be read.
-    pub fn of(reading: &Reading) -> Result<LedgerUse, Error> {
-        let Identity { campaign, mode, .. } = reading.identity()?;
-        Ok(LedgerUse { id: reading.ledger_id()?, campaign, mode })
-    }
+/// The ledger that a run uses an account for.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub fn ledger_name(reading: &Reading) -> Result<LedgerName, Error> {
+    let Identity { campaign, mode, .. } = reading.identity()?;
+    Ok(LedgerName { id: reading.ledger_id()?, campaign, mode })
 }
 
 /// The credits of an account in a book, for one ledger.
@@ -62,7 +58,7 @@ pub trait SharedMoney: Send + Sync {
 pub struct Purse {
     money: Option<Arc<dyn SharedMoney>>,
     /// What is stated and not armed yet. Taken before the sums of the ledger are read: then nothing is missed between.
-    about_to_arm: Arc<SyncMutex<Credits>>,
+    about_to_arm: Arc<AtomicU64>,
     /// One statement at a time.
     turn: Mutex<()>,
 }
@@ -70,13 +66,12 @@ pub struct Purse {
 /// A price that is stated, until the ledger has armed its request.
 pub struct Room {
     price: Credits,
-    about_to_arm: Arc<SyncMutex<Credits>>,
+    about_to_arm: Arc<AtomicU64>,
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
-        let mut about_to_arm = self.about_to_arm.lock().unwrap_or_else(PoisonError::into_inner);
-        *about_to_arm = about_to_arm.saturating_sub(self.price);
+        self.about_to_arm.fetch_sub(self.price.0, Ordering::SeqCst);
     }
 }
 
@@ -116,8 +111,8 @@ impl Purse {
             let own = self.own(ledger);
             seen.others.admit(own, price, allowance).map_err(NoRoom::Refused)?;
             // Counted before it is stated: a statement may arrive although its answer is lost.
+            self.about_to_arm.fetch_add(price.0, Ordering::SeqCst);
             let taken = room(price);
-            self.count(price);
             if money.state(&seen, own.plus_about_to_arm(price)).await? {
                 return Ok(taken);
             }
@@ -196,14 +191,9 @@ impl Purse {
     }
 
     fn own(&self, ledger: &Ledger) -> Totals {
-        let about_to_arm = *self.about_to_arm.lock().unwrap_or_else(PoisonError::into_inner);
+        let about_to_arm = Credits(self.about_to_arm.load(Ordering::SeqCst));
         let sums = ledger.sums();
         Totals::of(&sums.account, sums.attempts).plus_about_to_arm(about_to_arm)
-    }
-
-    fn count(&self, price: Credits) {
-        let mut about_to_arm = self.about_to_arm.lock().unwrap_or_else(PoisonError::into_inner);
-        *about_to_arm = *about_to_arm + price;
     }
 }
 
@@ -212,15 +202,15 @@ mod tests {
     use super::*;
     use crate::{
         ledger::{CommitMode, for_tests::identity},
-        model::shared_budget::{Others, Version},
+        model::{shared_account::Version, shared_budget::Others},
     };
     use futures::FutureExt;
-    use std::collections::VecDeque;
+    use std::{collections::VecDeque, sync::Mutex};
 
     /// A book that says one thing after another, and does not write what is decided for all but the last.
     struct Changing {
-        states: SyncMutex<VecDeque<Stated>>,
-        halted: SyncMutex<Option<Stop>>,
+        states: Mutex<VecDeque<Stated>>,
+        halted: Mutex<Option<Stop>>,
     }
 
     impl SharedMoney for Changing {
@@ -259,8 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.sqlite");
         let ledger = Ledger::open(&path, &identity(), CommitMode::Inline, 1).unwrap();
-        let book =
-            Arc::new(Changing { states: SyncMutex::new(states.into_iter().collect()), halted: SyncMutex::default() });
+        let book = Arc::new(Changing { states: Mutex::new(states.into_iter().collect()), halted: Mutex::default() });
         let purse = Purse::new(Some(Arc::clone(&book) as Arc<dyn SharedMoney>));
         let before = stated(0, 0, 100).others.with(Totals::default());
         let fell = purse.balance(&ledger, &before, Credits(90), 2).await.unwrap();

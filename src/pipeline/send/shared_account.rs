@@ -1,14 +1,15 @@
 //! The account of a charge book, as the throttle and a run use it.
 
-use super::purse::{LedgerUse, SharedMoney};
+use super::purse::SharedMoney;
 use crate::{
-    book::{AccountName, AccountRead, Address, Book, BookError, LedgerName, RateLimit, WorkerName},
+    book::{AccountName, Address, Book, BookError, WorkerName},
     model::{
-        Stop,
+        Rate, Stop,
         budget::BalanceReading,
-        shared_budget::{Stated, Totals, Version},
+        shared_account::{AccountState, LedgerName, Version},
+        shared_budget::{Stated, Totals},
     },
-    throttle::{AccountState, Bucket, Rate, SharedAccount},
+    throttle::{Bucket, SharedAccount},
 };
 use futures::{FutureExt, future::BoxFuture};
 use std::{sync::Arc, time::Duration};
@@ -21,15 +22,12 @@ pub async fn enter(
     address: Address,
     account: &AccountName,
     rate: Rate,
-    ledger: Option<LedgerUse>,
+    ledger: Option<LedgerName>,
 ) -> Result<(Bucket, Option<Arc<dyn SharedMoney>>), BookError> {
-    let Rate { per_minute, per_minute_max } = rate;
     let worker = WorkerName { name: worker_name(), campaign: ledger.as_ref().map(|ledger| ledger.campaign.clone()) };
-    let book = Arc::new(Book::enter(address, account, RateLimit { per_minute, per_minute_max }, worker).await?);
-    let money = ledger.map(|LedgerUse { id, campaign, mode }| -> Arc<dyn SharedMoney> {
-        let ledger = LedgerName { id, campaign, mode: mode.as_str() };
-        Arc::new(LedgerOfBook { book: Arc::clone(&book), ledger })
-    });
+    let book = Arc::new(Book::enter(address, account, rate, worker).await?);
+    let money =
+        ledger.map(|ledger| -> Arc<dyn SharedMoney> { Arc::new(LedgerOfBook { book: Arc::clone(&book), ledger }) });
     Ok((Bucket::Book(book), money))
 }
 
@@ -50,14 +48,7 @@ fn machine() -> String {
 
 impl SharedAccount for Book {
     fn read(&self) -> BoxFuture<'_, Result<AccountState, Stop>> {
-        async {
-            let AccountRead { version, record, now_us, paused, halt } = Book::read(self).await.map_err(stop)?;
-            match halt {
-                Some(halt) => Err(Stop::Halted(halt)),
-                None => Ok(AccountState { version, record, now_us, paused }),
-            }
-        }
-        .boxed()
+        async { Book::read(self).await.map_err(stop) }.boxed()
     }
 
     fn write(&self, version: Version, record: Vec<u8>) -> BoxFuture<'_, Result<bool, Stop>> {
@@ -69,8 +60,7 @@ impl SharedAccount for Book {
     }
 
     fn halt<'a>(&'a self, reason: &'a Stop, at_us: i64) -> BoxFuture<'a, Result<(), Stop>> {
-        async move { Book::halt(self, reason.exit_code() as u8, &reason.to_string(), at_us).await.map_err(stop) }
-            .boxed()
+        async move { Book::halt(self, reason, at_us).await.map_err(stop) }.boxed()
     }
 
     fn hurry(&self) {
@@ -103,12 +93,7 @@ impl SharedMoney for LedgerOfBook {
         reading: BalanceReading,
         halt: Option<&'a Stop>,
     ) -> BoxFuture<'a, Result<bool, Stop>> {
-        async move {
-            let message = halt.map(Stop::to_string);
-            let halt = halt.zip(message.as_deref()).map(|(halt, message)| (halt.exit_code() as u8, message));
-            self.book.balance(seen, &reading, halt).await.map_err(stop)
-        }
-        .boxed()
+        async move { self.book.balance(seen, &reading, halt).await.map_err(stop) }.boxed()
     }
 }
 
