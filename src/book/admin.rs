@@ -19,18 +19,27 @@ pub struct AccountRow {
     /// The end of a pause that the service asked for, in microseconds since 1970.
     pub paused_until_us: Option<i64>,
     pub halt: Option<Halt>,
-    /// Who uses it now, and who stopped without a word in the last day.
-    pub workers: Vec<WorkerRow>,
+    /// The partitions of its campaigns, those that were used last first.
+    pub partitions: Vec<PartitionRow>,
 }
 
-/// A worker.
+/// A partition of a campaign.
 #[derive(Debug, Clone)]
-pub struct WorkerRow {
+pub struct PartitionRow {
+    pub campaign: String,
+    pub mode: String,
+    /// Empty if the campaign is not divided.
     pub name: String,
-    pub campaign: Option<String>,
-    /// When it began, and when the book last heard of it, in microseconds since 1970.
+    /// The machine and process that runs it or ran it last.
+    pub worker: String,
+    /// When that began, and when the book last heard of it, in microseconds since 1970.
     pub began_at_us: i64,
     pub seen_at_us: i64,
+    /// It has ended.
+    pub has_left: bool,
+    /// In credits.
+    pub charged: i64,
+    pub held: i64,
 }
 
 /// The role that workers must be members of.
@@ -77,22 +86,27 @@ pub async fn accounts(address: &Address) -> Result<Vec<AccountRow>, BookError> {
             per_minute_max: row.try_get(3)?,
             paused_until_us: row.try_get::<_, Option<i64>>(4)?.filter(|_| is_paused),
             halt: halt.as_deref().map(halt_of),
-            workers: workers(&client, row.try_get(6)?).await?,
+            partitions: partitions(&client, row.try_get(6)?).await?,
         });
     }
     Ok(accounts)
 }
 
-async fn workers(client: &Client, account: i64) -> Result<Vec<WorkerRow>, BookError> {
-    let sql = "SELECT name, campaign, (extract(epoch FROM began_at) * 1000000)::int8,
-               (extract(epoch FROM seen_at) * 1000000)::int8 FROM rescreen.worker
-               WHERE account = $1 AND left_at IS NULL AND seen_at > clock_timestamp() - interval '1 day' ORDER BY id";
-    let row_of = |row: Row| -> Result<WorkerRow, BookError> {
-        Ok(WorkerRow {
-            name: row.try_get(0)?,
-            campaign: row.try_get(1)?,
-            began_at_us: row.try_get(2)?,
-            seen_at_us: row.try_get(3)?,
+async fn partitions(client: &Client, account: i64) -> Result<Vec<PartitionRow>, BookError> {
+    let sql = "SELECT campaign, mode, name, worker, (extract(epoch FROM began_at) * 1000000)::int8,
+               (extract(epoch FROM seen_at) * 1000000)::int8, left_at IS NOT NULL, charged, held FROM rescreen.partition
+               WHERE account = $1 ORDER BY left_at IS NULL DESC, seen_at DESC, id";
+    let row_of = |row: Row| -> Result<PartitionRow, BookError> {
+        Ok(PartitionRow {
+            campaign: row.try_get(0)?,
+            mode: row.try_get(1)?,
+            name: row.try_get(2)?,
+            worker: row.try_get(3)?,
+            began_at_us: row.try_get(4)?,
+            seen_at_us: row.try_get(5)?,
+            has_left: row.try_get(6)?,
+            charged: row.try_get(7)?,
+            held: row.try_get(8)?,
         })
     };
     answered(client.query(sql, &[&account])).await?.into_iter().map(row_of).collect()
@@ -109,7 +123,8 @@ pub async fn check(address: &Address) -> Result<Vec<String>, BookError> {
         faults.push("a pooler gives one session to several connections; connect to the server itself".to_owned());
     }
     let sql = "SELECT current_user::text, has_table_privilege('rescreen.account', 'UPDATE'),
-               has_table_privilege('rescreen.worker', 'INSERT'), has_table_privilege('rescreen.note', 'INSERT'),
+               has_table_privilege('rescreen.partition', 'UPDATE') AND has_table_privilege('rescreen.worker', 'INSERT'),
+               has_table_privilege('rescreen.request', 'INSERT') AND has_table_privilege('rescreen.note', 'INSERT'),
                pg_has_role(r.rolname, n.nspowner, 'USAGE'),
                current_setting('synchronous_standby_names') = '' AND EXISTS (SELECT FROM pg_stat_replication)
                FROM pg_roles r, pg_namespace n WHERE r.rolname = current_user AND n.nspname = 'rescreen'";

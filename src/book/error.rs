@@ -25,6 +25,18 @@ pub enum BookError {
          per_minute and per_minute_max alike for all workers. A new rate is taken once no other worker is running"
     )]
     OtherRate { known: String, given: String },
+    #[error(
+        "another worker runs {partition} now: {worker}. If it was killed, its place is free after a minute. To run partitions of a \
+         campaign at the same time, name them with --partition"
+    )]
+    Running { partition: String, worker: String },
+    #[error("another worker has taken over {partition}")]
+    Overtaken { partition: String },
+    #[error(
+        "other workers make the keys of the campaign `{campaign}` with another key secret; use the same [keys] secret for all \
+         of its partitions"
+    )]
+    OtherKeys { campaign: String },
     #[error("the charge book has no account `{name}` for {origin}; `rescreen book status` lists its accounts")]
     NoAccount { origin: String, name: String },
     /// It does not answer, and may again later.
@@ -38,7 +50,7 @@ pub enum BookError {
 impl BookError {
     /// Whether the same may succeed later without a change.
     pub fn is_away(&self) -> bool {
-        matches!(self, BookError::Away(_))
+        matches!(self, BookError::Away(_) | BookError::Running { .. } | BookError::Overtaken { .. })
     }
 }
 

@@ -1,5 +1,5 @@
 //! The charge book: what workers on several machines share that use one account of the service. It is kept in PostgreSQL.
-//! Rows, answers and outputs stay in the ledger of each worker.
+//! Rows and outputs stay in the ledger of each worker.
 //!
 //! A [`Book`] belongs to one worker and one account. It reads and writes what the throttle decides; it decides nothing
 //! about the rate itself. No lock is held between reading and writing: a change is made only to the version that it was
@@ -8,11 +8,13 @@
 mod admin;
 mod error;
 mod money;
+mod partition;
+mod requests;
 mod session;
 mod tls;
 mod worker;
 
-pub use admin::{AccountRow, WORKER_ROLE, WorkerRow, accounts, check, create, resume};
+pub use admin::{AccountRow, PartitionRow, WORKER_ROLE, accounts, check, create, resume};
 pub use error::BookError;
 pub use session::Address;
 pub use worker::{AccountName, Book, WorkerName};

@@ -1,5 +1,4 @@
-//! The credits of an account, by ledger. A ledger states its totals before it arms a request, and they are written only if
-//! no other ledger has stated new ones since they were decided.
+//! The credits of an account: the sums of its partitions, and the last reading of the balance.
 
 use super::{
     BookError,
@@ -8,79 +7,47 @@ use super::{
 use crate::model::{
     Credits, Stop,
     budget::BalanceReading,
-    shared_account::{LedgerName, Version},
-    shared_budget::{Others, Stated, Totals},
+    shared_account::Version,
+    shared_budget::{Seen, Shared, Totals},
 };
 use tokio_postgres::{Row, types::ToSql};
 
 impl Book {
-    /// What the ledgers have stated.
+    /// What all partitions have used.
     ///
     /// # Errors
-    /// The book was away for a minute, or refuses.
-    pub async fn stated(&self, ledger: &LedgerName) -> Result<Stated, BookError> {
+    /// The book was away for a minute, or another worker has taken the partition over.
+    pub async fn seen(&self) -> Result<Seen, BookError> {
         let sql = "SELECT a.money, rescreen.timeline(), a.reading,
-                   coalesce(max(l.times) FILTER (WHERE l.id = $2), 0)::int8,
-                   coalesce(max(l.attempts) FILTER (WHERE l.id = $2), 0)::int8,
-                   coalesce(sum(l.charged) FILTER (WHERE l.id <> $2), 0)::int8,
-                   coalesce(sum(l.held) FILTER (WHERE l.id <> $2), 0)::int8,
-                   coalesce(sum(l.armed) FILTER (WHERE l.id <> $2), 0)::int8,
-                   coalesce(sum(l.charged) FILTER (WHERE l.id <> $2 AND l.campaign = $3 AND l.mode = $4), 0)::int8,
-                   coalesce(sum(l.held) FILTER (WHERE l.id <> $2 AND l.campaign = $3 AND l.mode = $4), 0)::int8,
-                   coalesce(sum(l.armed) FILTER (WHERE l.id <> $2 AND l.campaign = $3 AND l.mode = $4), 0)::int8
-                   FROM rescreen.account a LEFT JOIN rescreen.ledger l ON l.account = a.id WHERE a.id = $1 GROUP BY a.id";
-        let rows = self
-            .asked(Line::Credits, sql, &[&self.account, &ledger.id, &ledger.campaign, &ledger.mode.as_str()])
-            .await?;
+                   coalesce(sum(p.charged), 0)::int8, coalesce(sum(p.held), 0)::int8, coalesce(sum(p.armed), 0)::int8,
+                   coalesce(sum(p.charged) FILTER (WHERE p.campaign = o.campaign AND p.mode = o.mode), 0)::int8,
+                   coalesce(sum(p.held) FILTER (WHERE p.campaign = o.campaign AND p.mode = o.mode), 0)::int8,
+                   coalesce(sum(p.armed) FILTER (WHERE p.campaign = o.campaign AND p.mode = o.mode), 0)::int8,
+                   o.turn, o.token, (SELECT id::text FROM rescreen.book) || ' ' || o.id || ' ' || rescreen.timeline()
+                   FROM rescreen.account a JOIN rescreen.partition o ON o.id = $2 JOIN rescreen.partition p ON p.account = a.id
+                   WHERE a.id = $1 GROUP BY a.id, o.id";
+        let rows = self.asked(Line::Credits, sql, &[&self.account, &self.own_partition()?.id]).await?;
         let row = rows.first().ok_or_else(account_is_gone)?;
-        Ok(Stated {
+        Ok(Seen {
             version: Version { number: row.try_get(0)?, timeline: row.try_get(1)? },
-            times: row.try_get(3)?,
-            attempts: u64::try_from(row.try_get::<_, i64>(4)?).unwrap_or_default(),
-            others: Others {
-                all: totals(row, 5)?,
-                of_campaign: totals(row, 8)?,
+            place: row.try_get(11)?,
+            turn: self.turn(row, 9)?,
+            shared: Shared {
+                all: totals(row, 3)?,
+                of_campaign: totals(row, 6)?,
                 reading: reading_of(row.try_get(2)?)?,
             },
         })
     }
 
-    /// States what this ledger has used and is about to use, unless another has stated more since. Returns whether it was
-    /// written.
-    ///
-    /// # Errors
-    /// The book was away for a minute, or refuses.
-    pub async fn state(&self, ledger: &LedgerName, seen: &Stated, own: Totals) -> Result<bool, BookError> {
-        let sql = "WITH here AS (UPDATE rescreen.account SET money = money + 1 WHERE id = $1 AND money = $2
-                                 AND rescreen.timeline() = $3 RETURNING id)
-                   INSERT INTO rescreen.ledger AS l (id, account, campaign, mode, charged, held, armed, attempts, times)
-                   SELECT $4, id, $5, $6, $7, $8, $9, $10, $11 FROM here
-                   ON CONFLICT (account, id) DO UPDATE SET charged = excluded.charged, held = excluded.held,
-                   armed = excluded.armed, attempts = excluded.attempts, times = excluded.times,
-                   stated_at = clock_timestamp() WHERE l.times < excluded.times RETURNING l.id";
-        let [charged, held, armed] = [own.charged, own.held, own.armed].map(|credits| column(credits.0));
-        let (attempts, times) = (column(own.attempts), seen.times.saturating_add(1));
-        let Version { number, timeline } = &seen.version;
-        let LedgerName { id, campaign, mode } = ledger;
-        let mode = mode.as_str();
-        let written = self
-            .asked(
-                Line::Credits,
-                sql,
-                &[&self.account, number, timeline, id, campaign, &mode, &charged, &held, &armed, &attempts, &times],
-            )
-            .await?;
-        Ok(!written.is_empty())
-    }
-
-    /// Records a reading of the balance, unless a ledger has stated more since, and stops all other workers if there is a
-    /// reason. Returns whether it was written.
+    /// Records a reading of the balance, unless a partition holds more since, and stops all other workers if there is a reason.
+    /// Returns whether it was written.
     ///
     /// # Errors
     /// The book was away for a minute, or refuses.
     pub async fn balance(
         &self,
-        seen: &Stated,
+        seen: &Seen,
         reading: &BalanceReading,
         reason: Option<&Stop>,
     ) -> Result<bool, BookError> {
@@ -109,7 +76,7 @@ fn totals(row: &Row, first: usize) -> Result<Totals, BookError> {
         let credits: i64 = row.try_get(first + at)?;
         u64::try_from(credits).map(Credits).map_err(|_| BookError::Refused("it has a negative amount".to_owned()))
     };
-    Ok(Totals { charged: credits(0)?, held: credits(1)?, armed: credits(2)?, attempts: 0 })
+    Ok(Totals { charged: credits(0)?, held: credits(1)?, armed: credits(2)? })
 }
 
 fn reading_of(text: Option<String>) -> Result<Option<BalanceReading>, BookError> {
@@ -118,6 +85,6 @@ fn reading_of(text: Option<String>) -> Result<Option<BalanceReading>, BookError>
     serde_json::from_str(&text).map(Some).map_err(unreadable)
 }
 
-fn column(amount: u64) -> i64 {
+pub(super) fn column(amount: u64) -> i64 {
     i64::try_from(amount).unwrap_or(i64::MAX)
 }

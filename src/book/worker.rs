@@ -7,7 +7,7 @@ use super::{
 };
 use crate::model::{
     Halt, Rate, Stop,
-    shared_account::{AccountState, Version},
+    shared_account::{AccountState, PartitionName, Version},
 };
 use serde::Serialize;
 use std::{
@@ -44,17 +44,30 @@ pub struct WorkerName {
     pub campaign: Option<String>,
 }
 
+/// A partition that this worker runs.
+#[derive(Debug)]
+pub(super) struct Partition {
+    pub(super) id: i64,
+    /// Random. Another worker writes another one.
+    pub(super) token: String,
+    pub(super) name: PartitionName,
+}
+
 /// A worker's place at its account.
 pub struct Book {
     address: Address,
     pub(super) account: i64,
-    worker: WorkerName,
+    pub(super) worker: WorkerName,
+    /// The partition that it runs, if it runs one.
+    pub(super) partition: Option<Partition>,
     rate: Rate,
     /// Its number, once it takes a slot for a campaign.
     number: OnceCell<i64>,
     /// A connection for the rate and one for the credits: a slot is valid for a short time, and waits for no other question.
     lines: [Mutex<Option<Session>>; 2],
     has_halted: AtomicBool,
+    /// Another worker runs the partition.
+    pub(super) is_overtaken: AtomicBool,
     /// The run ends soon.
     is_ending: AtomicBool,
     /// When it failed last, if it was away for a minute and has not answered since.
@@ -90,9 +103,9 @@ impl Book {
         }
         let account = entered(&mut client, account, rate).await?;
         let lines = [Mutex::new(Some(Session::new(client))), Mutex::new(None)];
-        let (has_halted, is_ending) = (AtomicBool::new(false), AtomicBool::new(false));
-        let gone = SyncMutex::new(None);
-        Ok(Book { address, account, worker, rate, number: OnceCell::new(), lines, has_halted, is_ending, gone })
+        let [has_halted, is_overtaken, is_ending] = [false; 3].map(AtomicBool::new);
+        let (number, partition, gone) = (OnceCell::new(), None, SyncMutex::new(None));
+        Ok(Book { address, account, worker, partition, rate, number, lines, has_halted, is_overtaken, is_ending, gone })
     }
 
     /// Reads the account. A halt is not shown to the worker that found its reason, nor to commands that send no requests of a
@@ -101,6 +114,9 @@ impl Book {
     /// # Errors
     /// The book was away for a minute, or refuses, or the account has another rate by now.
     pub async fn read(&self) -> Result<AccountState, BookError> {
+        if self.is_overtaken.load(Ordering::Relaxed) {
+            return Err(self.overtaken_error());
+        }
         let sql = "SELECT version, record, (extract(epoch FROM clock_timestamp()) * 1000000)::int8,
                    (extract(epoch FROM paused_until - clock_timestamp()) * 1000000)::int8, halt, timeline,
                    rescreen.timeline(), per_minute, per_minute_max

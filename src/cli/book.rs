@@ -8,9 +8,9 @@ use super::{
 use clap::{Args, Subcommand};
 use rescreen::{
     Error,
-    book::{self, AccountName, AccountRow, Address},
+    book::{self, AccountName, AccountRow, Address, PartitionRow},
     client::origin_of,
-    model::{Clock, ExitCode, clock::local_time, printable::printable},
+    model::{Clock, ExitCode, Mode, clock::local_time, printable::printable},
     pipeline::{BookSource, read_secret, system_user, wording::counted},
 };
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub struct BookArgs {
 enum BookCommand {
     /// Create the book in a PostgreSQL database, as its owner
     Init(PlaceArgs),
-    /// Show the accounts, what keeps them from sending, and their workers
+    /// Show the accounts, what keeps them from sending, and the partitions of their campaigns
     Status(PlaceArgs),
     /// Check that this machine and this role can use the book
     Check(PlaceArgs),
@@ -129,18 +129,22 @@ fn lines(row: &AccountRow) -> Vec<String> {
     if let Some(until_us) = row.paused_until_us {
         lines.push(format!("  waits until {}: the service asked for it", local_time(until_us)));
     }
-    if row.workers.is_empty() {
-        lines.push("  no worker".to_owned());
+    if row.partitions.is_empty() {
+        lines.push("  no campaign".to_owned());
         return lines;
     }
-    let mut table = of_page(&["worker", "campaign", "since", "last seen"]);
-    for worker in &row.workers {
-        let campaign = worker.campaign.as_deref().map(|campaign| printable(campaign).into_owned()).unwrap_or_default();
+    let mut table = of_page(&["campaign", "partition", "worker", "began", "last seen", "charged", "held"]);
+    for partition in &row.partitions {
+        let PartitionRow { campaign, mode, name, worker, began_at_us, seen_at_us, has_left, charged, held } = partition;
+        let mode = if mode == Mode::Production.as_str() { String::new() } else { format!(" ({})", printable(mode)) };
         table.add_row([
-            printable(&worker.name).into_owned(),
-            campaign,
-            local_time(worker.began_at_us),
-            ago(Clock::System.now_us().saturating_sub(worker.seen_at_us)),
+            format!("{}{mode}", printable(campaign)),
+            printable(name).into_owned(),
+            printable(worker).into_owned(),
+            local_time(*began_at_us),
+            if *has_left { "ended".to_owned() } else { ago(Clock::System.now_us().saturating_sub(*seen_at_us)) },
+            charged.to_string(),
+            held.to_string(),
         ]);
     }
     lines.extend(table.to_string().lines().map(|line| format!("  {}", line.trim_end())));

@@ -47,6 +47,10 @@ pub struct RunArgs {
     /// After this time (such as 50m), send nothing more, wait for replies, publish and exit
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration, help_heading = flags::STOPS)]
     at_most: Option<Duration>,
+    /// The partition of the campaign in this input, if several workers run partitions of it with a charge book [default:
+    /// $JOB_COMPLETION_INDEX]
+    #[arg(long, value_name = "NAME", help_heading = flags::INPUT)]
+    partition: Option<String>,
     /// Also write result rows to standard output as JSON Lines, when their part is published
     #[arg(long, conflicts_with = "json", help_heading = flags::OUTPUT)]
     stdout: bool,
@@ -95,6 +99,9 @@ async fn run_to_its_end(args: RunArgs, summary: &mut Summary, output: &OutputArg
         next_command: Some(next_line(typed())),
     };
     let mut campaign = args.campaign.campaign()?;
+    if let Some(partition) = &args.partition {
+        campaign.service = campaign.service.in_partition(partition)?;
+    }
     campaign.new_ledger = args.new_ledger;
     campaign.accept_older_ledger = args.accept_older_ledger;
     campaign.command = typed();

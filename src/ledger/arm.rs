@@ -10,6 +10,7 @@ use super::{
     jobs,
     request_row::{COLUMN_COUNT, COLUMNS, RequestRow},
     store::Store,
+    untold::untold,
 };
 use crate::catalogue::BodyShape;
 use crate::model::{
@@ -19,7 +20,7 @@ use crate::model::{
     state::{Event, Hold, HoldChange, IllegalMove, KeyAge, Move, Outcome, Standing, State},
     transitions::next,
 };
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -77,7 +78,7 @@ impl RequestRow {
 
     /// Whether no attempt of this request is in doubt, and the service has forgotten its key by both clocks. Then the
     /// lifetime of the key starts again.
-    fn is_forgotten(&self, order: &ArmOrder, server_offset_us: Option<i64>) -> bool {
+    pub(super) fn is_forgotten(&self, order: &ArmOrder, server_offset_us: Option<i64>) -> bool {
         let forgotten_us = hours_us(order.key_life_hours).saturating_add(LIFE_MARGIN_US);
         let age = |now: i64, first: i64| now.saturating_sub(first) > forgotten_us;
         let here = self.first_armed_at.is_some_and(|first| age(order.now_us, first));
@@ -114,21 +115,12 @@ impl RequestRow {
 
 /// The price that an attempt holds. A request in doubt already holds its price. If the price rose, only the difference is
 /// added.
-fn price_to_hold(store: &Store, row: &RequestRow, order: &ArmOrder) -> Credits {
+pub(super) fn price_to_hold(store: &Store, row: &RequestRow, order: &ArmOrder) -> Credits {
     let price = store.sums.price_to_hold(&order.check, order.price).max(order.job_hold);
     if row.standing.state == State::Planned { price } else { price.max(row.standing.price) }
 }
 
 impl Ledger {
-    /// What arming a request would hold in addition to what is held now.
-    pub async fn more_to_hold(&self, order: ArmOrder) -> Result<Credits, LedgerError> {
-        self.write(move |store| {
-            let row = request_row(store, order.request)?;
-            Ok(Hold::Take.apply(row.standing.held, price_to_hold(store, &row, &order)).added)
-        })
-        .await
-    }
-
     /// Waits until everything that was asked of the ledger before is recorded.
     pub async fn recorded(&self) -> Result<(), LedgerError> {
         self.write(|_| Ok(())).await
@@ -170,7 +162,13 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
     let first = row.standing.state == State::Planned;
     let price = price_to_hold(store, &row, order);
     let path = match &row.path {
-        Some(path) if !first && *path != order.path && !met_no_route(store, &row)? => path,
+        Some(path)
+            if !first
+                && *path != order.path
+                && !met_no_route(&store.conn, row.id, (row.standing.generation, row.attempts))? =>
+        {
+            path
+        }
         _ => &order.path,
     };
     // A route from the ledger is untrusted data. Only the declaration decides where requests are sent.
@@ -208,8 +206,10 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
     row.attempts = number;
     let Move { state, unproven, possibly_charged, .. } = step;
     row.standing = Standing { state, unproven, possibly_charged, held: change.held, least: price, ..row.standing };
-    let sql = "UPDATE request SET state = ?2, unproven = ?3, held = ?4, possibly_charged = ?5, attempts = ?6, price = ?7,
-               first_armed_at = ?8, first_armed_at_server = ?9, scope = ?10, path = ?11, last_attempt = ?12 WHERE id = ?1";
+    let sql =
+        "UPDATE request SET state = ?2, unproven = ?3, held = ?4, possibly_charged = ?5, attempts = ?6, price = ?7,
+               first_armed_at = ?8, first_armed_at_server = ?9, scope = ?10, path = ?11, last_attempt = ?12,
+               revision = revision + ?13, elsewhere = 0 WHERE id = ?1";
     store.conn.prepare_cached(sql)?.execute(params![
         row.id,
         state.code(),
@@ -222,7 +222,9 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
         row.first_armed_at_server,
         row.scope,
         row.path,
-        store.sums.attempts as i64
+        store.sums.attempts as i64,
+        // The book was told before.
+        store.sums.partition.is_some()
     ])?;
     let receipt = Receipt::issue(order.request, number, row.key(), path, body, price);
     store.armed.insert(row.id, row);
@@ -231,10 +233,14 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
 
 /// Whether every attempt under this key got a 404, a 405 or a redirect. Then the request may be sent to the current
 /// route.
-fn met_no_route(store: &Store, row: &RequestRow) -> Result<bool, LedgerError> {
+pub(super) fn met_no_route(
+    conn: &Connection,
+    request: i64,
+    (generation, attempts): (u32, u32),
+) -> Result<bool, LedgerError> {
     let sql = "SELECT 1 FROM attempt WHERE request = ?1 AND generation = ?2 AND number <= ?3 AND outcome IS NOT ?4";
-    let values = params![row.id, row.standing.generation, row.attempts, Outcome::Misrouted.as_str()];
-    Ok(!store.conn.prepare_cached(sql)?.exists(values)?)
+    let values = params![request, generation, attempts, Outcome::Misrouted.as_str()];
+    Ok(!conn.prepare_cached(sql)?.exists(values)?)
 }
 
 /// The first 16 bytes of a body's SHA-256.
@@ -285,6 +291,7 @@ pub(super) fn moved(
     judgement: Option<&Judgement>,
 ) -> Result<(), LedgerError> {
     let change = counted(store, row, step)?;
+    untold(store, row.id)?;
     let standing = &row.standing;
     store
         .conn

@@ -3,7 +3,7 @@
 
 use super::{LedgerError, request_row::RequestRow, store::Store};
 use crate::model::state::Outcome;
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 /// Every attempt, as `request`, `armed_at` and `outcome`: those with a row, and first attempts that are in flight. A
 /// subquery for `FROM`.
@@ -57,10 +57,26 @@ pub(super) fn ended(store: &Store, row: &RequestRow, number: u32, end: &AttemptE
 }
 
 /// Whether an earlier reply under the current key stated a charge.
-pub(super) fn stated_charge(store: &Store, row: &RequestRow) -> Result<bool, LedgerError> {
+pub(super) fn stated_charge(conn: &Connection, request: i64, generation: u32) -> Result<bool, LedgerError> {
     let sql = "SELECT 1 FROM attempt WHERE request = ?1 AND generation = ?2 AND substr(outcome, -length(?3)) = ?3";
-    let values = params![row.id, row.standing.generation, STATED];
-    Ok(store.conn.prepare_cached(sql)?.exists(values)?)
+    Ok(conn.prepare_cached(sql)?.exists(params![request, generation, STATED])?)
+}
+
+/// Records an attempt that another ledger made, with what later decisions need of all its attempts: whether one stated a charge,
+/// and whether none met a route.
+pub(super) fn of_another(
+    store: &Store,
+    row: &RequestRow,
+    (number, generation): (u32, u32),
+    (met_no_route, stated_charge): (bool, bool),
+    armed_at: i64,
+) -> Result<(), LedgerError> {
+    let met = if met_no_route { Outcome::Misrouted } else { Outcome::Unknown };
+    let outcome = format!("{}{}", met.as_str(), if stated_charge { STATED } else { "" });
+    let sql =
+        "INSERT OR REPLACE INTO attempt (request, number, generation, armed_at, outcome) VALUES (?1, ?2, ?3, ?4, ?5)";
+    store.conn.prepare_cached(sql)?.execute(params![row.id, number, generation, armed_at, outcome])?;
+    Ok(())
 }
 
 /// Resets the start of the key's lifetime. If nothing was written, the service never saw the key, so its lifetime has

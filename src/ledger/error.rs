@@ -26,6 +26,12 @@ pub enum LedgerError {
          next to it, or pass --new-ledger to set it aside and start over, which may pay again", .path.display()
     )]
     LogAlone { path: PathBuf },
+    #[error(
+        "this ledger belongs to {} of its campaign, and this run names {}; a partition keeps its ledger",
+        partition_of(own),
+        partition_of(partition)
+    )]
+    OtherPartition { own: String, partition: String },
     #[error("there is no ledger at {}; `rescreen run` creates one", .path.display())]
     Absent { path: PathBuf },
     #[error(
@@ -199,8 +205,14 @@ impl LedgerError {
                 | LedgerError::NewCheck { .. }
                 | LedgerError::MissingCheck { .. }
                 | LedgerError::BegunMeanwhile
+                | LedgerError::OtherPartition { .. }
         )
     }
+}
+
+/// A partition of a campaign, for a message.
+fn partition_of(name: &str) -> String {
+    if name.is_empty() { "no partition".to_owned() } else { format!("partition `{name}`") }
 }
 
 /// Which release made a ledger of another version.

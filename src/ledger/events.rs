@@ -8,6 +8,7 @@ use super::{
     rows::ROW_VALUES_MAX,
     settle::note_failure,
     store::Store,
+    untold::untold,
 };
 use crate::model::{
     Credits, Failure, IdempotencyKey, KeyMaker, RequestId, json_values,
@@ -36,6 +37,7 @@ impl Ledger {
             let first_check = request_row(store, request)?.first_check;
             let sql = "UPDATE request SET charged = charged + ?2 WHERE id = ?1";
             store.conn.prepare_cached(sql)?.execute(params![request.0, charge.0 as i64])?;
+            untold(store, request.0)?;
             store.sums.account.charged = store.sums.account.charged + charge;
             charged(store, first_check, Credits::ZERO, charge);
             Ok(())

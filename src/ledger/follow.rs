@@ -9,6 +9,7 @@ use super::{
     jobs::micros,
     settle::note_failure,
     store::Store,
+    untold::untold,
 };
 use crate::model::{
     Credits, Failure, JobId, RequestId,
@@ -257,6 +258,7 @@ fn standing(store: &Store, report: &JobReport) -> Result<Option<JobStanding>, Le
 
 /// The largest charge that a reply about the job has stated, this one included.
 fn charged_so_far(store: &Store, report: &JobReport) -> Result<Credits, LedgerError> {
+    untold(store, report.request.0)?;
     let sql = "UPDATE job SET charged = max(charged, ?2) WHERE request = ?1 RETURNING charged";
     let values = params![report.request.0, report.stated.0 as i64];
     Ok(store.conn.prepare_cached(sql)?.query_row(values, |row| row.credits(0))?)

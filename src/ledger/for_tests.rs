@@ -1,9 +1,12 @@
 //! For tests of what a publication costs: a ledger with many rows, made at once, and the steps that its statements take.
 
-use super::{Identity, IngestedRow, Ledger, Reading, check_sums, recount, rows::compress_rows, store::Store};
-use crate::model::{Mode, state::State};
+use super::{
+    CheckUseRow, CommitMode, Fate, Identity, IngestedAsk, IngestedRow, IngestedSplit, Ledger, Reading, check_sums,
+    recount, rows::compress_rows, store::Store,
+};
+use crate::model::{Checkpoint, IdempotencyKey, Mode, state::State};
 use rusqlite::{Connection, params};
-use std::cell::Cell;
+use std::{cell::Cell, path::Path};
 
 thread_local! {
     /// The steps of all statements on this thread whose connections are counted.
@@ -19,6 +22,36 @@ pub fn identity() -> Identity {
         moved_from: None,
         key_secret: None,
     }
+}
+
+/// A ledger with this many requests of one check. The same content has the same key in each of them.
+pub async fn of_requests(path: &Path, count: u8) -> Ledger {
+    const CHECK: &str = "aml-screening";
+    let ledger = Ledger::open(path, &identity(), CommitMode::Inline, 1).unwrap();
+    let check = CheckUseRow { name: CHECK.to_owned(), check: CHECK.to_owned(), layout: "{}".to_owned() };
+    let check_use = ledger.check_uses(vec![check]).await.unwrap()[0];
+    let source = ledger.sources(vec!["book.csv".to_owned()]).await.unwrap()[0];
+    let ask = |place: u8| IngestedAsk {
+        row_index: place.into(),
+        check_use: Some(check_use),
+        fate: Fate::Request {
+            key: IdempotencyKey::from_slice(&[place; 16]).unwrap(),
+            check: CHECK.to_owned(),
+            fields: "{}".to_owned(),
+            body: vec![b'{', b'0' + place, b'}'],
+            expected: None,
+            files: Vec::new(),
+        },
+    };
+    let row = |row: u64| {
+        let (row_number, line) = (row, row);
+        IngestedRow { row_number, line, byte_offset: 0, subject: None, input: serde_json::json!({}) }
+    };
+    let rows: Vec<IngestedRow> = (1..=count.into()).map(row).collect();
+    let next = rows.len() as u64 + 1;
+    let end = Checkpoint { end_offset: 10 * next, end_line: next, next_row_number: next, sha256: [0; 32] };
+    ledger.ingest(IngestedSplit { source, rows, asks: (0..count).map(ask).collect(), end }, 1).unwrap();
+    ledger
 }
 
 /// The steps so far.

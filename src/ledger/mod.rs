@@ -5,6 +5,7 @@
 //! One process may write it at a time. One writer thread commits all waiting work as one transaction.
 
 mod activity;
+mod adopt;
 mod amount;
 mod answers;
 mod arm;
@@ -45,6 +46,7 @@ mod progress;
 mod readers;
 mod reading;
 mod receivers;
+mod record;
 mod recount;
 mod request_row;
 mod reread;
@@ -59,9 +61,11 @@ mod sources;
 mod store;
 mod sums;
 mod unsent;
+mod untold;
 mod writer;
 
 pub use activity::{AttemptSpan, ChargeAt, Shared};
+pub use adopt::Adoption;
 pub use answers::{AnswerRecord, UnreadReply};
 pub use arm::{ArmOrder, NotArmed};
 pub use aside::{set_aside, set_aside_unsent};
@@ -84,6 +88,7 @@ pub use parts::{LedgerPart, PartFiles, PartPlan};
 pub use progress::{FailuresByCode, Published};
 pub use reading::{Counts, Reading, Retryable, SentBefore};
 pub use receivers::Receiver;
+pub use record::{Progress, Untold};
 pub use reread::{ReadRow, RereadSplit, SplitPlace};
 pub use resolve::{Correction, Decided, Decision, Quarantined, WaitingRow};
 pub use rows::IngestedRow;

@@ -3,11 +3,12 @@
 
 mod job_orders;
 mod jobs;
+mod records;
 mod unclear;
 
 use super::*;
 use crate::model::{
-    Checkpoint, Credits, Failure, FailureCode, IdempotencyKey, Judgement, Mode, Receipt, RequestId, Stage,
+    Checkpoint, Credits, Failure, FailureCode, Judgement, Mode, Receipt, RequestId, Stage,
     budget::{Account, Allowance},
     state::{Event, IllegalMove, Outcome, State},
 };
@@ -44,35 +45,17 @@ fn refused() -> Failure {
 impl Book {
     async fn new() -> Book {
         let folder = tempfile::tempdir().unwrap();
-        let ledger =
-            Ledger::open(&folder.path().join("ledger.sqlite"), &for_tests::identity(), CommitMode::Inline, 1).unwrap();
-        let check = CheckUseRow { name: CHECK.to_owned(), check: CHECK.to_owned(), layout: "{}".to_owned() };
-        let check_use = ledger.check_uses(vec![check]).await.unwrap()[0];
-        let source = ledger.sources(vec!["book.csv".to_owned()]).await.unwrap()[0];
-        let ask = |place: u8| IngestedAsk {
-            row_index: place.into(),
-            check_use: Some(check_use),
-            fate: Fate::Request {
-                key: IdempotencyKey::from_slice(&[place; 16]).unwrap(),
-                check: CHECK.to_owned(),
-                fields: "{}".to_owned(),
-                body: vec![b'{', b'0' + place, b'}'],
-                expected: None,
-                files: Vec::new(),
-            },
-        };
-        let row =
-            |row_number| IngestedRow { row_number, line: row_number, byte_offset: 0, subject: None, input: json!({}) };
-        let end = Checkpoint { end_offset: 20, end_line: 3, next_row_number: 3, sha256: [0; 32] };
-        ledger
-            .ingest(IngestedSplit { source, rows: vec![row(1), row(2)], asks: vec![ask(0), ask(1)], end }, 1)
-            .unwrap();
+        let ledger = for_tests::of_requests(&folder.path().join("ledger.sqlite"), 2).await;
         ledger.balance(Credits(1_000), (ledger.sums(), None), 1, None).await.unwrap();
         Book { folder, ledger, now_us: HOUR_US, path: "/new", job_hold: Credits::ZERO }
     }
 
     async fn arm(&self, request: RequestId) -> Result<Receipt, NotArmed> {
-        let order = ArmOrder {
+        self.ledger.arm(self.order(request)).await.unwrap()
+    }
+
+    fn order(&self, request: RequestId) -> ArmOrder {
+        ArmOrder {
             mode: Mode::Production,
             request,
             check: CHECK.to_owned(),
@@ -86,8 +69,7 @@ impl Book {
             key_life_hours: 72,
             now_us: self.now_us,
             room: None,
-        };
-        self.ledger.arm(order).await.unwrap()
+        }
     }
 
     async fn sent(&self, request: RequestId) -> Sent {

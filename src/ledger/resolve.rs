@@ -10,6 +10,7 @@ use super::{
     reading::failure_of,
     rows::{RowReader, Values},
     store::Store,
+    untold::untold,
 };
 use crate::model::{
     Credits, Failure, FailureCode, KeyMaker, RequestId, Stage,
@@ -146,6 +147,7 @@ impl Ledger {
                           unproven = CASE WHEN ?2 = 0 AND state = ?3 THEN 0 ELSE unproven END
                        WHERE id = ?1";
             store.conn.execute(sql, params![request.0, charge.0 as i64, State::Failed.code()])?;
+            untold(store, request.0)?;
             let account = &mut store.sums.account;
             account.charged = account.charged.saturating_sub(before) + charge;
             let first_check = request_row(store, request)?.first_check;

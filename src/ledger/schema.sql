@@ -86,7 +86,9 @@ CREATE TABLE request (
     path             TEXT,                 -- the route of the last attempt; fixed while anything is in doubt
     failure          TEXT,                 -- JSON
     verdict          TEXT,
-    finding          TEXT
+    finding          TEXT,
+    revision         INTEGER NOT NULL DEFAULT 0, -- how often it has changed, where a charge book is told of it
+    elsewhere        INTEGER NOT NULL DEFAULT 0  -- 1: in the book it belongs to another partition of the campaign
 ) STRICT;
 CREATE INDEX request_of_body ON request (digest);
 -- A request that is sent and answered leaves these indexes once, when it is armed.
@@ -187,6 +189,12 @@ CREATE TABLE unrecognised (request INTEGER PRIMARY KEY) STRICT;
 
 -- Answered requests whose answer names the key of another request.
 CREATE TABLE crossed (request INTEGER PRIMARY KEY) STRICT;
+
+-- Requests that have changed since the charge book was told of them.
+CREATE TABLE untold (
+    change  INTEGER PRIMARY KEY AUTOINCREMENT,
+    request INTEGER NOT NULL UNIQUE
+) STRICT;
 
 -- The files of a request. Their content is read again before each attempt and compared with the digest.
 CREATE TABLE attachment (

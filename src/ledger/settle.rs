@@ -205,7 +205,9 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
         Outcome::Refused | Outcome::CachedFailure if fell_by_it(store, &row, settlement) => {
             Outcome::ChargedRefusal { stated: None }
         }
-        Outcome::CachedFailure if attempts::stated_charge(store, &row)? => Outcome::ChargedRefusal { stated: None },
+        Outcome::CachedFailure if attempts::stated_charge(&store.conn, row.id, row.standing.generation)? => {
+            Outcome::ChargedRefusal { stated: None }
+        }
         outcome => jobs::believed(store, settlement.request, outcome, settlement.job.as_ref())?,
     };
     let step = next(&row.standing, Event::Attempted(outcome))?;

@@ -23,6 +23,12 @@ pub struct Sums {
     pub account: Account,
     /// Whether answers come from the simulator; `None` until the first reply. This never changes afterwards.
     pub simulated: Option<bool>,
+    /// The partition of the campaign that it is in a charge book; `None` if its campaign shares no account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
+    /// The book that was told last, with the timeline of its server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub book: Option<String>,
     /// Ingested rows, including unreadable ones.
     pub rows: u64,
     /// Rows that could not be read. Each is one failure for all checks.

@@ -26,10 +26,15 @@ pub struct AccountState {
     pub halt: Option<Halt>,
 }
 
-/// A ledger that uses an account.
+/// A partition of a campaign, and the ledger that it is run with. A campaign that is not divided is one partition without a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LedgerName {
-    pub id: String,
+pub struct PartitionName {
     pub campaign: String,
     pub mode: Mode,
+    /// The name of the partition; empty if the campaign is not divided.
+    pub partition: String,
+    /// The fingerprint of the secret that the keys are made with. All partitions of a campaign have the same one.
+    pub key_secret: Option<String>,
+    /// The id of the ledger.
+    pub ledger: String,
 }

@@ -104,6 +104,10 @@ pub enum Stop {
     },
     /// A worker of the same account stopped all others, until a person lifts it.
     Halted(Halt),
+    /// Other partitions of the campaign have sent requests that this one needs, too, and have no answer yet.
+    Elsewhere {
+        requests: u64,
+    },
     /// The charge book cannot be used. If it is only away, the same may succeed later.
     Book {
         fault: String,
@@ -299,6 +303,7 @@ impl Stop {
             Stop::FilesChanged { .. }
             | Stop::ClockDiffers { .. }
             | Stop::OtherRoute { .. }
+            | Stop::Elsewhere { .. }
             | Stop::UnknownService { .. } => ExitCode::Doubt,
             Stop::OtherSide { .. } | Stop::OtherMode { .. } | Stop::OtherBody { .. } => ExitCode::Usage,
             Stop::TooManyErrors { .. }

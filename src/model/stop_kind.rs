@@ -152,7 +152,10 @@ impl Stop {
             | Stop::UploadUnusable { .. } => StopKind::Service,
             Stop::PushedBack { .. } | Stop::CheckPaused { .. } => StopKind::RateLimit,
             Stop::ClockDiffers { .. } => StopKind::Clock,
-            Stop::OtherRoute { .. } | Stop::FilesChanged { .. } | Stop::UnknownService { .. } => StopKind::Doubt,
+            Stop::OtherRoute { .. }
+            | Stop::FilesChanged { .. }
+            | Stop::UnknownService { .. }
+            | Stop::Elsewhere { .. } => StopKind::Doubt,
             Stop::OtherMode { .. } | Stop::OtherSide { .. } => StopKind::Mode,
             Stop::TooManyErrors { .. }
             | Stop::SameRefusals { .. }

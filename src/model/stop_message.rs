@@ -162,11 +162,15 @@ impl fmt::Display for Stop {
                  lets all of them send again",
                 local_time(*at_us)
             ),
-            Stop::Book { fault, is_away: true } => write!(
+            Stop::Elsewhere { requests } => write!(
                 f,
-                "nothing more was sent, because only the charge book knows what other workers do: {fault}. Everything \
-                 paid for is safe; run again once it answers"
+                "{} the same content as requests that another partition of the campaign has sent and has no answer to yet; let that \
+                 partition end first, then run this one again",
+                if *requests == 1 { "1 request has".to_owned() } else { format!("{requests} requests have") }
             ),
+            Stop::Book { fault, is_away: true } => {
+                write!(f, "nothing more was sent: {fault}. Everything paid for is safe; run again later")
+            }
             Stop::Book { fault, is_away: false } => {
                 write!(f, "nothing more was sent: {fault}. Everything paid for is safe")
             }

@@ -78,6 +78,7 @@ fn all() -> Vec<Stop> {
         Stop::TimeIsUp,
         Stop::Interrupted,
         Stop::Terminated,
+        Stop::Elsewhere { requests: 2 },
     ]
 }
 
@@ -97,7 +98,7 @@ fn each_stop_says_what_happened_and_what_to_do() {
 fn every_kind_of_stop_is_in_the_list() {
     let mut kinds: Vec<u8> = all().iter().map(kind).collect();
     kinds.dedup();
-    assert_eq!(kinds, (0..39).collect::<Vec<u8>>());
+    assert_eq!(kinds, (0..40).collect::<Vec<u8>>());
 }
 
 fn kind(stop: &Stop) -> u8 {
@@ -141,5 +142,6 @@ fn kind(stop: &Stop) -> u8 {
         Stop::TimeIsUp => 36,
         Stop::Interrupted => 37,
         Stop::Terminated => 38,
+        Stop::Elsewhere { .. } => 39,
     }
 }

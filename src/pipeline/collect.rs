@@ -23,10 +23,9 @@ use super::{
     run_record::{NextCommand, recorded},
     send::{
         Progress, RunChannels, SendEnd, Signal,
-        account_use::account_use,
+        account_use::{account_use, partition_of},
         earlier_stop::EarlierStop,
         follow::{FollowUntil, Following},
-        purse::ledger_name,
         queue::RequestQueue,
     },
     sending::Sending,
@@ -230,9 +229,8 @@ impl Collection {
                 if let Some(url) = &campaign.service.settings.url {
                     Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
                 }
-                let of_ledger = ledger_name(&ledger.reading()?)?;
-                let service = &campaign.service;
-                let account = account_use(service, &api_key, Bucket::Empty, campaign.clock, Some(of_ledger)).await?;
+                let (service, partition) = (&campaign.service, partition_of(&campaign.service, &ledger)?);
+                let account = account_use(service, &api_key, Bucket::Empty, campaign.clock, Some(partition)).await?;
                 let context = context(&campaign, &ledger, &api_key, account)?;
                 let (_taken, intake) = watch::channel(IntakeProgress { done: true, ..IntakeProgress::default() });
                 let deadline = at_most.map(|at_most| Instant::now() + at_most);

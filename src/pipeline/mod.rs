@@ -36,6 +36,16 @@ mod status;
 mod warehouse;
 pub mod wording;
 
+/// A charge book, in PostgreSQL or in memory, as the partitions of a campaign use it.
+#[cfg(feature = "book-postgres")]
+pub mod books {
+    pub use super::send::{
+        model_book::{ModelBook, ModelPartition},
+        purse::SharedMoney,
+        shared_account::enter,
+    };
+}
+
 pub use campaign::consent::system_user;
 pub use campaign::input::Input;
 pub use campaign::out_folder::{Place, places_of};

@@ -43,9 +43,13 @@ impl Sending {
                 None => {
                     context.enter().await?;
                     publishing.begin()?;
-                    Driver::new(context, queue, following, channels, retry)?
-                        .run(|answered| publishing.now_and_then(answered))
-                        .await
+                    let beside = Arc::clone(&context);
+                    let driver = Driver::new(context, queue, following, channels, retry)?;
+                    tokio::select! {
+                        biased;
+                        ended = driver.run(|answered| publishing.now_and_then(answered)) => ended,
+                        never = beside.purse.keep_telling(&beside.ledger) => match never {},
+                    }
                 }
             }
         };

@@ -2,9 +2,11 @@
 //! PostgreSQL server, and the simulator in a process of its own as the witness of what was sent and charged.
 
 mod book;
+mod conformance;
 mod credits;
 mod halts;
 mod outages;
+mod partitions;
 mod rate;
 
 use crate::support::{
@@ -30,11 +32,13 @@ struct Job<'a> {
     max_credits: u64,
     keep_balance: u64,
     per_minute: u32,
+    /// Whose rows are in the input; by default those of the worker alone.
+    people: Option<&'a str>,
 }
 
 impl Default for Job<'_> {
     fn default() -> Self {
-        Job { campaign: "t", rows: 60, max_credits: 100_000, keep_balance: 0, per_minute: 6_000 }
+        Job { campaign: "t", rows: 60, max_credits: 100_000, keep_balance: 0, per_minute: 6_000, people: None }
     }
 }
 
@@ -55,7 +59,8 @@ impl Machines {
 
     /// Writes the campaign file and the input of a worker.
     fn prepare(&self, worker: &str, job: &Job<'_>) {
-        let Job { campaign, rows, max_credits, keep_balance, per_minute } = job;
+        let Job { campaign, rows, max_credits, keep_balance, per_minute, people } = job;
+        let people = people.unwrap_or(worker);
         let folder = self.folder.path().join(worker);
         fs::create_dir(&folder).unwrap();
         let (url, most) = (self.service.url(), 2 * per_minute);
@@ -68,12 +73,21 @@ impl Machines {
              fields.entity = {{ value = 0 }}\nfields.country = {{ value = \"za\" }}\n"
         );
         fs::write(folder.join("rescreen.toml"), file).unwrap();
-        let names = (0..*rows).map(|row| format!("{worker}-{row},Naledi {worker} {row}\n"));
+        let names = (0..*rows).map(|row| format!("{worker}-{row},Naledi {people} {row}\n"));
         fs::write(folder.join("in.csv"), format!("id,name\n{}", names.collect::<String>())).unwrap();
     }
 
-    /// A command of a worker, on a machine of its own.
+    /// A command of a worker, on a machine of its own. It runs the partition of the campaign that has its name.
     fn command(&self, worker: &str, arguments: &[&str]) -> Command {
+        let mut command = self.command_of(worker, arguments);
+        if arguments.first() == Some(&"run") {
+            command.args(["--partition", worker]);
+        }
+        command
+    }
+
+    /// A command that names no partition.
+    fn command_of(&self, worker: &str, arguments: &[&str]) -> Command {
         let mut command = rescreen(&self.folder.path().join(worker), arguments);
         command.env("RESCREEN_BOOK", self.postgres.url("etl"));
         command
@@ -98,9 +112,14 @@ impl Machines {
         self.service.stats().credits_charged
     }
 
-    /// The sums of what the ledgers have stated: charged, and held.
-    fn stated(&self) -> (u64, u64) {
-        let row = self.postgres.sql("SELECT coalesce(sum(charged), 0), coalesce(sum(held), 0) FROM rescreen.ledger");
+    /// The sums of what the partitions have told: charged, and held.
+    fn told(&self) -> (u64, u64) {
+        let sums = |table: &str| {
+            let sql = format!("SELECT coalesce(sum(charged), 0), coalesce(sum(held), 0) FROM rescreen.{table}");
+            self.postgres.sql(&sql)
+        };
+        let row = sums("partition");
+        assert_eq!(row, sums("request"), "the sums of the partitions are those of their requests");
         let (charged, held) = row.split_once('|').unwrap();
         (charged.parse().unwrap(), held.parse().unwrap())
     }

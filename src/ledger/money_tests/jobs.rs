@@ -27,26 +27,8 @@ async fn a_job_is_recorded_with_its_hold_and_is_never_armed_again() {
     assert_eq!(recorded(&book), [(FIRST.0, "job_1".to_owned())]);
     assert!(book.ledger.sums().was_answered(CHECK), "its route is right");
     assert!(book.reading().new_requests(FIRST, 9).unwrap().iter().all(|(id, _)| *id != FIRST));
-    let order = ArmOrder { now_us: book.now_us + 200 * HOUR_US, ..order_of(&book, FIRST) };
+    let order = ArmOrder { now_us: book.now_us + 200 * HOUR_US, ..book.order(FIRST) };
     assert!(book.ledger.arm(order).await.is_err(), "an index would have to be wrong");
-}
-
-fn order_of(book: &Book, request: RequestId) -> ArmOrder {
-    ArmOrder {
-        mode: Mode::Production,
-        request,
-        check: CHECK.to_owned(),
-        price: PRICE,
-        job_hold: book.job_hold,
-        allowance: Allowance { limit: Some(Credits(100)), keep_balance: Credits::ZERO },
-        scope: "scope".to_owned(),
-        path: book.path.to_owned(),
-        routes: Arc::new(["/new".to_owned()]),
-        shape: Arc::default(),
-        key_life_hours: 72,
-        now_us: book.now_us,
-        room: None,
-    }
 }
 
 #[tokio::test]

@@ -25,11 +25,17 @@ pub struct BookSource {
     pub url: SecretSource,
     /// The name of the account in it.
     pub account: String,
+    /// The partition of the campaign that this worker runs, if it names one.
+    pub partition: Option<String>,
 }
 
 impl Default for BookSource {
     fn default() -> BookSource {
-        BookSource { url: SecretSource::Env("RESCREEN_BOOK".to_owned()), account: "default".to_owned() }
+        BookSource {
+            url: SecretSource::Env("RESCREEN_BOOK".to_owned()),
+            account: "default".to_owned(),
+            partition: None,
+        }
     }
 }
 
@@ -51,7 +57,9 @@ impl BookSource {
             }
             Some(url) => {
                 let account = account.unwrap_or_else(|| BookSource::default().account);
-                Ok(Some(BookSource { url: url.clone(), account }))
+                // Kubernetes numbers the pods of an Indexed Job.
+                let partition = std::env::var("JOB_COMPLETION_INDEX").ok().filter(|index| !index.is_empty());
+                Ok(Some(BookSource { url: url.clone(), account, partition }))
             }
         }
     }
@@ -119,6 +127,28 @@ impl Service {
             base: base.to_owned(),
             runs_no_programs: false,
         }
+    }
+
+    /// The same, for one partition of its campaign.
+    ///
+    /// # Errors
+    /// It names no charge book, or the partition has no name.
+    pub fn in_partition(mut self, partition: &str) -> Result<Service, Error> {
+        let is_name = !partition.trim().is_empty() && partition.len() <= 200 && !partition.contains(char::is_control);
+        match &mut self.book {
+            _ if self.simulate => {}
+            _ if !is_name => {
+                let fault = "--partition: expected a name of at most 200 characters, such as 2026-11 or 7";
+                return Err(Error::Config(fault.to_owned()));
+            }
+            None => {
+                let fault = "--partition names a partition of a campaign in a charge book; name the book, too: [ledger] book = { \
+                             env = \"RESCREEN_BOOK\" }";
+                return Err(Error::Config(fault.to_owned()));
+            }
+            Some(book) => book.partition = Some(partition.to_owned()),
+        }
+        Ok(self)
     }
 
     /// The rate at which requests are sent: that of the account, except in a rehearsal without limits.

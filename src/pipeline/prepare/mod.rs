@@ -24,12 +24,12 @@ use super::{
     judge::Judge,
     run_record,
     send::{
-        account_use::{AccountUse, account_use},
+        account_use::{AccountUse, account_use, partition_of},
         context::{CheckContext, RunContext},
         file_body::FileBodies,
         latencies::SharedLatencies,
         limit::Limit,
-        purse::{Purse, ledger_name},
+        purse::Purse,
     },
 };
 use crate::{
@@ -150,8 +150,8 @@ impl Prepared {
         refuse_inputs_inside(&campaign)?;
         claim(&campaign.out, &campaign.name, &ledger.reading()?)?;
         let private = if fresh { Bucket::Full } else { Bucket::Empty };
-        let (service, of_ledger) = (&campaign.service, ledger_name(&ledger.reading()?)?);
-        let account = account_use(service, &api_key, private, campaign.clock, Some(of_ledger)).await?;
+        let (service, partition) = (&campaign.service, partition_of(&campaign.service, &ledger)?);
+        let account = account_use(service, &api_key, private, campaign.clock, Some(partition)).await?;
         let read_afresh = None;
         Ok(Prepared { campaign, ledger, intake, api_key, account, set_aside, read_afresh, read_again })
     }

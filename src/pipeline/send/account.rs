@@ -61,7 +61,7 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
     let (mut last, mut of_another) = (String::new(), 0);
     for _ in 0..TRIES_MAX {
         // Asked before the permit is taken, which is soon too old. What others use meanwhile only explains a fall.
-        let account = match context.purse.account(&context.ledger).await {
+        let account = match context.purse.account(&context.ledger).await? {
             Ok(account) => account,
             Err(stop) => return Ok(Break(stop)),
         };
@@ -129,7 +129,7 @@ async fn note(
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     let shared_fall = match account {
         None => None,
-        Some(account) => match context.purse.balance(&context.ledger, &account, credits, now_us).await {
+        Some(account) => match context.purse.balance(&account, credits, now_us).await {
             Ok(fell) => Some(fell),
             Err(stop) => return Ok(Break(stop)),
         },

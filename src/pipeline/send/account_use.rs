@@ -10,7 +10,8 @@ use crate::book::{AccountName, Address};
 use crate::{
     client::{ApiKey, origin_of},
     error::Error,
-    model::{Clock, shared_account::LedgerName},
+    ledger::{Identity, Ledger, LedgerError},
+    model::{Clock, shared_account::PartitionName},
     pipeline::campaign::service::{BookSource, Service},
     throttle::{Bucket, BucketFile},
 };
@@ -19,13 +20,30 @@ use std::sync::Arc;
 /// How a run uses its account.
 pub struct AccountUse {
     pub bucket: Bucket,
-    /// The credits that it shares with other ledgers; `None` if its ledger is alone.
+    /// The credits and requests that it shares with other partitions; `None` if its ledger is alone.
     pub money: Option<Arc<dyn SharedMoney>>,
     /// A note for the user, if the rate should be shared on this machine and is not.
     pub note: Option<String>,
 }
 
-/// How the account is used, for a ledger or only to ask for the balance. A service in this process gets the bucket
+/// The partition of a campaign that a ledger belongs to. A ledger keeps the partition that its first run named.
+///
+/// # Errors
+/// The ledger belongs to another partition than the one that is named, or cannot be read.
+pub fn partition_of(service: &Service, ledger: &Ledger) -> Result<PartitionName, Error> {
+    let reading = ledger.reading()?;
+    let Identity { campaign, mode, key_secret, .. } = reading.identity()?;
+    let named = service.book.as_ref().and_then(|book| book.partition.clone());
+    let partition = match (named, ledger.sums().partition.clone()) {
+        (Some(partition), Some(own)) if partition != own => {
+            return Err(LedgerError::OtherPartition { own, partition }.into());
+        }
+        (named, own) => own.or(named).unwrap_or_default(),
+    };
+    Ok(PartitionName { campaign, mode, partition, key_secret, ledger: reading.ledger_id()? })
+}
+
+/// How the account is used, for a partition of a campaign or only to ask for the balance. A service in this process gets the bucket
 /// `private`, because no other process can send to it.
 ///
 /// # Errors
@@ -35,29 +53,29 @@ pub async fn account_use(
     api_key: &ApiKey,
     private: Bucket,
     clock: Clock,
-    ledger: Option<LedgerName>,
+    partition: Option<PartitionName>,
 ) -> Result<AccountUse, Error> {
     if service.simulate || service.in_process.is_some() {
         return Ok(AccountUse { bucket: private, money: None, note: None });
     }
     match &service.book {
-        Some(book) => of_book(service, book, ledger).await,
+        Some(book) => of_book(service, book, partition).await,
         None => Ok(of_machine(service, api_key, clock)),
     }
 }
 
 /// The account that workers on several machines share.
 #[cfg(feature = "book-postgres")]
-async fn of_book(service: &Service, book: &BookSource, ledger: Option<LedgerName>) -> Result<AccountUse, Error> {
+async fn of_book(service: &Service, book: &BookSource, partition: Option<PartitionName>) -> Result<AccountUse, Error> {
     let address = Address::new(&service.book_url(book)?)?;
     let origin = origin_of(service.settings.url.as_deref().unwrap_or_default());
     let account = AccountName { origin, name: book.account.clone() };
-    let (bucket, money) = shared_account::enter(address, &account, service.pace(), ledger).await?;
+    let (bucket, money) = shared_account::enter(address, &account, service.pace(), partition).await?;
     Ok(AccountUse { bucket, money, note: None })
 }
 
 #[cfg(not(feature = "book-postgres"))]
-async fn of_book(_: &Service, _: &BookSource, _: Option<LedgerName>) -> Result<AccountUse, Error> {
+async fn of_book(_: &Service, _: &BookSource, _: Option<PartitionName>) -> Result<AccountUse, Error> {
     Err(Error::Config(
         "[ledger] book: this program was built without the charge book; use a release, or build it with --features \
          book-postgres"

@@ -7,7 +7,7 @@ use super::{
     file_body::FileBody,
     make_ready::make_ready,
     outgoing::Outgoing,
-    purse::{NoRoom, Room},
+    purse::{Claimed, NotClaimed},
     settle::settle,
     upload::NotReady,
 };
@@ -46,15 +46,20 @@ pub async fn attempt(
             return settle(&context, check, outgoing, *exchange, Some(order), &tell).await;
         }
     };
-    let room = match take_room(&context, &mut order).await? {
-        Ok(room) => room,
-        Err(no_room) => return Ok(no_room.into()),
+    let claimed = match claim(&context, &mut order).await? {
+        Ok(claimed) => claimed,
+        Err(not_claimed) => return Ok(not_claimed.into()),
     };
     let receipt = match context.ledger.arm(order).await? {
         Ok(receipt) => receipt,
-        Err(not_armed) => return Ok(not_armed.into()),
+        Err(not_armed) => {
+            if let Some(claimed) = claimed {
+                context.purse.not_armed(&context.ledger, claimed.request).await?;
+            }
+            return Ok(not_armed.into());
+        }
     };
-    drop(room);
+    drop(claimed);
     outgoing.armed(&receipt, context.ledger.sums().account);
     if let Some(file_body) = &mut file_body {
         // Given back now: the hold takes the place of the room in the budget that the upload needed.
@@ -92,14 +97,13 @@ fn order(context: &RunContext, check: &CheckContext, request: RequestId, name: S
     }
 }
 
-/// Takes room for what arming would hold in addition, if other ledgers have a say.
-async fn take_room(context: &RunContext, order: &mut ArmOrder) -> Result<Result<Option<Room>, NoRoom>, Error> {
-    if !context.purse.is_shared() {
-        return Ok(Ok(None));
+/// Claims the line of a request and room for what arming would hold in addition, if other partitions have a say.
+async fn claim(context: &RunContext, order: &mut ArmOrder) -> Result<Result<Option<Claimed>, NotClaimed>, Error> {
+    let claimed = context.purse.claim(&context.ledger, order).await?;
+    if let Ok(claimed) = &claimed {
+        order.room = claimed.as_ref().map(|claimed| claimed.room);
     }
-    let more = context.ledger.more_to_hold(order.clone()).await?;
-    order.room = Some(more);
-    Ok(context.purse.take(&context.ledger, more, &order.allowance).await.map(Some))
+    Ok(claimed)
 }
 
 /// Renews the permit of an armed request, and checks again whether it may be sent. The commit may have taken long: the

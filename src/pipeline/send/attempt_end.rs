@@ -1,13 +1,13 @@
 //! What an attempt tells: what it heard, and how it ended.
 
-use super::{check_pauses::Waits, file_body::FileFault, purse::NoRoom};
+use super::{check_pauses::Waits, file_body::FileFault, purse::NotClaimed};
 use crate::{
     client::Classified,
     ledger::{NotArmed, Settled},
     model::{
         Credits, Judgement, RequestId, Stop,
         budget::BudgetRefusal,
-        state::{IllegalMove, Outcome},
+        state::{IllegalMove, Outcome, State},
     },
 };
 
@@ -36,6 +36,13 @@ pub enum AttemptEnd {
     Withheld(IllegalMove),
     /// Not sent: the gate closed after arming and before the write.
     GateClosed,
+    /// Not sent: the charge book knew more of it than the ledger, which has it in this state now.
+    Adopted(State),
+    /// Not sent: another partition of the campaign has sent it and has no answer yet.
+    Elsewhere {
+        /// A worker runs that partition now.
+        is_running: bool,
+    },
     /// Not sent: nothing may be sent any more.
     Closed(Stop),
     /// Not sent: the clock may be wrong, and is first compared with the service's.
@@ -90,11 +97,13 @@ impl Attempt {
     }
 }
 
-impl From<NoRoom> for AttemptEnd {
-    fn from(no_room: NoRoom) -> AttemptEnd {
-        match no_room {
-            NoRoom::Refused(refusal) => AttemptEnd::OverBudget(refusal),
-            NoRoom::Closed(stop) => AttemptEnd::Closed(stop),
+impl From<NotClaimed> for AttemptEnd {
+    fn from(not_claimed: NotClaimed) -> AttemptEnd {
+        match not_claimed {
+            NotClaimed::Refused(refusal) => AttemptEnd::OverBudget(refusal),
+            NotClaimed::Adopted(state) => AttemptEnd::Adopted(state),
+            NotClaimed::Elsewhere { is_running } => AttemptEnd::Elsewhere { is_running },
+            NotClaimed::Closed(stop) => AttemptEnd::Closed(stop),
         }
     }
 }

@@ -47,7 +47,7 @@ pub struct RunContext {
     pub ledger: Arc<Ledger>,
     pub client: Client,
     pub throttle: Arc<Throttle>,
-    /// What may be spent beside other ledgers of the account.
+    /// What is shared with the other partitions of the account.
     pub purse: Purse,
     pub checks: BTreeMap<String, CheckContext>,
     pub campaign: Arc<Campaign>,
@@ -76,12 +76,12 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// Tells the other workers of the account what this ledger has used. A run that was killed may have told more.
+    /// Tells the other workers of the account what this ledger has used and they were not told.
     ///
     /// # Errors
     /// The charge book cannot be used.
     pub async fn enter(&self) -> Result<(), Error> {
-        self.purse.settle(&self.ledger).await.map_err(Error::Stopped)
+        self.purse.enter(&self.ledger).await?.map_err(Error::Stopped)
     }
 
     /// Tells the other workers of the account what this one has used, and that it ends. Not for long: what it does not
@@ -93,8 +93,8 @@ impl RunContext {
         let telling = async {
             // Attempts that were given up may still be recorded.
             drop(self.ledger.recorded().await);
-            self.purse.settle(&self.ledger).await?;
-            self.throttle.leave().await
+            self.purse.leave(&self.ledger).await?.map_err(Error::Stopped)?;
+            self.throttle.leave().await.map_err(Error::Stopped)
         };
         match tokio::time::timeout(BOOK_TIME, telling).await {
             Ok(Ok(())) => {}

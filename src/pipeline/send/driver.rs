@@ -11,27 +11,27 @@ use super::{
     follow::{Following, poll::PollEnd},
     latencies::RateMeter,
     limits::Limits,
-    queue::{Page, RequestQueue},
+    queue::RequestQueue,
     retry::{RetryOrder, retry},
     terms::Terms,
 };
 use crate::{
     error::Error,
     ledger::DueJob,
-    model::{Permit, state::State},
+    model::{Permit, RequestId, state::State},
     pipeline::intake::IntakeProgress,
 };
 use futures::FutureExt;
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::{JoinError, JoinSet},
     time::{Instant, Interval},
 };
-
-/// The minimum number of requests read from the ledger at once. While another connection writes, each read starts with
-/// an empty page cache.
-const READY_MIN: usize = 512;
 
 /// An attempt that has ended.
 type Joined = Result<Result<(Candidate, AttemptEnd), Error>, JoinError>;
@@ -49,7 +49,9 @@ enum Round {
 pub struct Driver {
     pub(super) context: Arc<RunContext>,
     pub(super) engine: Engine,
-    queue: RequestQueue,
+    pub(super) queue: RequestQueue,
+    /// Requests that the charge book knew and that are sent again.
+    pub(super) served: BTreeSet<RequestId>,
     pub(super) channels: RunChannels,
     pub(super) attempts_under_way: JoinSet<Result<(Candidate, AttemptEnd), Error>>,
     /// What the attempts heard.
@@ -89,6 +91,7 @@ impl Driver {
             engine: Engine::new(Terms::of(&context), now, (supply, left_out), (limits, check_pauses)),
             context,
             queue,
+            served: BTreeSet::new(),
             channels,
             attempts_under_way: JoinSet::new(),
             heard: unbounded_channel(),
@@ -185,7 +188,7 @@ impl Driver {
     async fn round(&mut self) -> Result<Round, Error> {
         let intake = self.intake();
         self.tell(Input::Round(intake)).await?;
-        let page = self.read_requests(intake)?;
+        let page = self.read_requests(intake).await?;
         if self.tell(Input::Candidates(page)).await? {
             return Ok(Round::Again);
         }
@@ -232,15 +235,8 @@ impl Driver {
         intake
     }
 
-    /// Reads the next requests from the ledger, if any are wanted.
-    fn read_requests(&mut self, intake: IntakeProgress) -> Result<Option<Page>, Error> {
-        let Some(wanted) = self.engine.wants() else { return Ok(None) };
-        let have = (self.engine.supply(), self.engine.waiting());
-        self.queue.fill(have, wanted.max(READY_MIN), intake, &self.context.checks).map(Some)
-    }
-
     /// Tells the engine what happened, and executes what it decides. Returns whether it decided anything.
-    async fn tell(&mut self, input: Input) -> Result<bool, Error> {
+    pub(super) async fn tell(&mut self, input: Input) -> Result<bool, Error> {
         let commands = self.engine.on(now(&self.context), input)?;
         let is_any = !commands.is_empty();
         self.execute(commands).await?;

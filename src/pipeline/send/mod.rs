@@ -18,10 +18,13 @@ pub mod follow;
 pub mod gate;
 pub mod guards;
 pub mod health;
+pub mod known;
 pub mod latencies;
 pub mod limit;
 pub mod limits;
 pub mod make_ready;
+#[cfg(any(test, feature = "book-postgres"))]
+pub mod model_book;
 pub mod moment;
 pub mod next_step;
 mod outgoing;
@@ -37,6 +40,7 @@ mod settle;
 #[cfg(feature = "book-postgres")]
 pub mod shared_account;
 pub mod spending;
+pub mod telling;
 pub mod terms;
 pub mod upload;
 

@@ -1,154 +1,286 @@
-//! The credits of an account that several ledgers share. A ledger states what it is about to hold before it arms a request,
-//! so that all of them together keep the limit and the balance. Without a charge book, the ledger alone decides.
+//! The credits and the requests that the partitions of campaigns share through a charge book. What a request will hold is claimed
+//! before it is armed, so that all partitions together keep the limit and the balance, and each content is sent by one of them.
+//! What has become of requests is told later. Without a book, the ledger alone decides.
 
 use crate::{
     error::Error,
-    ledger::{Identity, Ledger, Reading},
+    ledger::{Adoption, ArmOrder, Ledger},
     model::{
-        Credits, Stop,
-        budget::{Account, Allowance, BalanceReading, BudgetRefusal},
-        shared_account::LedgerName,
-        shared_budget::{Stated, Totals},
+        Credits, IdempotencyKey, RequestId, Stop,
+        budget::{Account, BalanceReading, BudgetRefusal},
+        shared_budget::Seen,
+        shared_request::{Known, Line, LineStep, Owner, Told, line_step},
+        state::State,
     },
 };
 use futures::future::BoxFuture;
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError},
 };
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
-/// The ledger that a run uses an account for.
-///
-/// # Errors
-/// The ledger cannot be read.
-pub fn ledger_name(reading: &Reading) -> Result<LedgerName, Error> {
-    let Identity { campaign, mode, .. } = reading.identity()?;
-    Ok(LedgerName { id: reading.ledger_id()?, campaign, mode })
-}
-
-/// The credits of an account in a book, for one ledger.
+/// The most answers that are read from the book at once.
+const ANSWERS_MAX: usize = 16;
+/// A partition of a campaign in a book.
 pub trait SharedMoney: Send + Sync {
-    /// What the other ledgers have stated.
+    /// The name of the partition.
+    fn partition(&self) -> &str;
+
+    /// What all partitions have used.
+    ///
+    /// # Errors
+    /// The book cannot be reached, or another worker runs the partition.
+    fn seen(&self) -> BoxFuture<'_, Result<Seen, Stop>>;
+
+    /// Claims the line of a request, unless a partition has claimed more since, or the line says more than this. Returns whether
+    /// it was written.
+    ///
+    /// # Errors
+    /// The book cannot be reached. The line may have been written.
+    fn claim<'a>(&'a self, seen: &'a Seen, told: &'a Told) -> BoxFuture<'a, Result<bool, Stop>>;
+
+    /// Tells what has become of requests. Returns whether it was written: not if this partition has written since.
+    ///
+    /// # Errors
+    /// The book cannot be reached. It may have been written.
+    fn tell<'a>(&'a self, seen: &'a Seen, told: &'a [Told]) -> BoxFuture<'a, Result<bool, Stop>>;
+
+    /// The lines of these keys, with their bodies and answers or without.
     ///
     /// # Errors
     /// The book cannot be reached.
-    fn stated(&self) -> BoxFuture<'_, Result<Stated, Stop>>;
+    fn lines<'a>(&'a self, keys: &'a [IdempotencyKey], with_answers: bool) -> BoxFuture<'a, Result<Vec<Line>, Stop>>;
 
-    /// States the totals of this ledger, unless another has stated more since. Returns whether they were written.
-    ///
-    /// # Errors
-    /// The book cannot be reached. The totals may have been written.
-    fn state<'a>(&'a self, seen: &'a Stated, own: Totals) -> BoxFuture<'a, Result<bool, Stop>>;
-
-    /// Records a reading of the balance, unless a ledger has stated more since, and stops all other workers if there is a
+    /// Records a reading of the balance, unless a partition holds more since, and stops all other workers if there is a
     /// reason. Returns whether it was written.
     ///
     /// # Errors
     /// The book cannot be reached. The reading may have been written.
     fn balance<'a>(
         &'a self,
-        seen: &'a Stated,
+        seen: &'a Seen,
         reading: BalanceReading,
         halt: Option<&'a Stop>,
     ) -> BoxFuture<'a, Result<bool, Stop>>;
+
+    /// Tells that this worker is here, or that it leaves.
+    ///
+    /// # Errors
+    /// The book cannot be reached, or another worker runs the partition.
+    fn here(&self, leaves: bool) -> BoxFuture<'_, Result<(), Stop>>;
 }
 
-/// What a run may spend beside other ledgers.
+/// What a run may spend beside other partitions.
 pub struct Purse {
-    money: Option<Arc<dyn SharedMoney>>,
-    /// What is stated and not armed yet. Taken before the sums of the ledger are read: then nothing is missed between.
-    about_to_arm: Arc<AtomicU64>,
-    /// One statement at a time.
-    turn: Mutex<()>,
+    pub(super) money: Option<Arc<dyn SharedMoney>>,
+    /// Requests that are claimed and not armed yet. What their ledger says is not told.
+    pub(super) claimed: Arc<SyncMutex<BTreeSet<RequestId>>>,
+    /// Requests whose claim was given up. Before they are claimed again, that is told.
+    given_up: SyncMutex<BTreeSet<RequestId>>,
+    /// One claim or telling at a time.
+    pub(super) turn: Mutex<()>,
+    /// Something has become of a request.
+    pub(super) news: Notify,
 }
 
-/// A price that is stated, until the ledger has armed its request.
-pub struct Room {
-    price: Credits,
-    about_to_arm: Arc<AtomicU64>,
+/// A claimed line, until the ledger has armed its request.
+pub struct Claimed {
+    pub request: RequestId,
+    claimed: Arc<SyncMutex<BTreeSet<RequestId>>>,
+    /// What it may hold beyond what it holds now.
+    pub room: Credits,
 }
 
-impl Drop for Room {
-    fn drop(&mut self) {
-        self.about_to_arm.fetch_sub(self.price.0, Ordering::SeqCst);
+impl Claimed {
+    fn new(request: RequestId, claimed: &Arc<SyncMutex<BTreeSet<RequestId>>>, room: Credits) -> Claimed {
+        locked(claimed).insert(request);
+        Claimed { request, claimed: Arc::clone(claimed), room }
     }
 }
 
-/// Why nothing was stated.
-pub enum NoRoom {
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        locked(&self.claimed).remove(&self.request);
+    }
+}
+
+/// Why a line was not claimed.
+pub enum NotClaimed {
+    /// The limit or the balance has no room.
     Refused(BudgetRefusal),
+    /// The book knows more of the request than the ledger did. Now the ledger has it in this state.
+    Adopted(State),
+    /// Another partition has sent it and has no answer yet, or what the book says of it cannot be taken.
+    Elsewhere { is_running: bool },
     /// The book cannot be reached.
     Closed(Stop),
 }
 
-impl From<Stop> for NoRoom {
-    fn from(stop: Stop) -> NoRoom {
-        NoRoom::Closed(stop)
+impl From<Stop> for NotClaimed {
+    fn from(stop: Stop) -> NotClaimed {
+        NotClaimed::Closed(stop)
     }
 }
 
 impl Purse {
     pub fn new(money: Option<Arc<dyn SharedMoney>>) -> Purse {
-        Purse { money, about_to_arm: Arc::default(), turn: Mutex::new(()) }
+        Purse {
+            money,
+            claimed: Arc::default(),
+            given_up: SyncMutex::default(),
+            turn: Mutex::new(()),
+            news: Notify::new(),
+        }
     }
 
-    /// Whether other ledgers use the account.
+    /// Whether other partitions use the account.
     pub fn is_shared(&self) -> bool {
         self.money.is_some()
     }
 
-    /// Takes room for a price. It is kept until the request is armed.
-    ///
-    /// # Errors
-    /// The limit or the balance has no room, or the book cannot be reached.
-    pub async fn take(&self, ledger: &Ledger, price: Credits, allowance: &Allowance) -> Result<Room, NoRoom> {
-        let room = |price| Room { price, about_to_arm: Arc::clone(&self.about_to_arm) };
-        let Some(money) = self.money.as_ref().filter(|_| price > Credits::ZERO) else { return Ok(room(Credits::ZERO)) };
+    /// Claims the line of a request that is about to be armed; `None` if the ledger is alone.
+    pub async fn claim(&self, ledger: &Ledger, order: &ArmOrder) -> Result<Result<Option<Claimed>, NotClaimed>, Error> {
+        let Some(money) = &self.money else { return Ok(Ok(None)) };
         let _turn = self.turn.lock().await;
-        loop {
-            let seen = self.seen(money.as_ref(), ledger).await?;
-            let own = self.own(ledger);
-            seen.others.admit(own, price, allowance).map_err(NoRoom::Refused)?;
-            // Counted before it is stated: a statement may arrive although its answer is lost.
-            self.about_to_arm.fetch_add(price.0, Ordering::SeqCst);
-            let taken = room(price);
-            if money.state(&seen, own.plus_about_to_arm(price)).await? {
-                return Ok(taken);
-            }
+        let request = order.request;
+        // The book still has a claim that was given up.
+        if locked(&self.given_up).remove(&request)
+            && let Err(stop) = self.tell_all(money.as_ref(), ledger).await?
+        {
+            return Ok(Err(stop.into()));
         }
+        let (told, room) = ledger.about_to_arm(order.clone()).await?;
+        let mut is_asked = false;
+        let not_claimed = loop {
+            let seen = match self.seen(money.as_ref(), ledger).await? {
+                Ok(seen) => seen,
+                Err(stop) => break stop.into(),
+            };
+            if let Err(refusal) = seen.shared.admit(room, &order.allowance) {
+                break NotClaimed::Refused(refusal);
+            }
+            is_asked = true;
+            let claimed = Claimed::new(request, &self.claimed, room);
+            match money.claim(&seen, &told).await {
+                Ok(true) => return Ok(Ok(Some(claimed))),
+                Ok(false) => {}
+                Err(stop) => break stop.into(),
+            }
+            let line = match money.lines(&[told.key], true).await {
+                Ok(lines) => lines.into_iter().next(),
+                Err(stop) => break stop.into(),
+            };
+            let is_ours = |line: &Line| {
+                let Line { owner, told: found } = line;
+                let same = (found.state, found.revision, &found.record) == (told.state, told.revision, &told.record);
+                *owner == Owner::Us { is_of_ledger: true } && same
+            };
+            if line.as_ref().is_some_and(is_ours) {
+                // The answer to our claim was lost.
+                return Ok(Ok(Some(claimed)));
+            }
+            // The attempt that it would make is counted in what is told.
+            let Told { attempts, generation, revision, .. } = told;
+            let known = Known { attempts: attempts - 1, generation, revision: revision - 1 };
+            match (line_step(known, line.as_ref()), line) {
+                (LineStep::Wait { is_running }, _) => return Ok(Err(NotClaimed::Elsewhere { is_running })),
+                (LineStep::Adopt { with_charge }, Some(Line { told, .. })) => {
+                    let adopted = ledger.adopt(vec![Adoption { request, told, with_charge }], order.now_us).await?;
+                    let state = adopted.first().map(|(_, state)| *state);
+                    let cannot = NotClaimed::Elsewhere { is_running: false };
+                    return Ok(Err(state.map_or(cannot, NotClaimed::Adopted)));
+                }
+                _ => {}
+            }
+        };
+        // The answer to an earlier try may have been lost.
+        if is_asked {
+            self.not_armed(ledger, request).await?;
+        }
+        Ok(Err(not_claimed))
     }
 
-    /// The account as all its ledgers use it now; `None` if the ledger is alone.
+    /// A request whose line was claimed is not armed after all.
     ///
     /// # Errors
-    /// The book cannot be reached.
-    pub async fn account(&self, ledger: &Ledger) -> Result<Option<Account>, Stop> {
-        let Some(money) = &self.money else { return Ok(None) };
-        Ok(Some(self.seen(money.as_ref(), ledger).await?.others.with(self.own(ledger))))
+    /// The ledger cannot be written.
+    pub async fn not_armed(&self, ledger: &Ledger, request: RequestId) -> Result<(), Error> {
+        ledger.not_armed(request).await?;
+        locked(&self.given_up).insert(request);
+        self.has_news();
+        Ok(())
+    }
+
+    /// Takes what the book says of requests into the ledger. Returns the states of those of which it knows more.
+    ///
+    /// # Errors
+    /// The ledger cannot be written.
+    pub async fn known(
+        &self,
+        ledger: &Ledger,
+        requests: &[RequestId],
+        now_us: i64,
+    ) -> Result<Result<Vec<(RequestId, State)>, Stop>, Error> {
+        let Some(money) = self.money.as_ref().filter(|_| !requests.is_empty()) else { return Ok(Ok(Vec::new())) };
+        let progress = ledger.reading()?.progress_of(requests)?;
+        let keys: Vec<IdempotencyKey> = progress.iter().map(|one| one.key).collect();
+        let lines = match money.lines(&keys, false).await {
+            Ok(lines) => lines,
+            Err(stop) => return Ok(Err(stop)),
+        };
+        let mut meant: HashMap<IdempotencyKey, (RequestId, bool)> = HashMap::new();
+        for line in lines {
+            let Some(one) = progress.iter().find(|one| one.key == line.told.key) else { continue };
+            let known = Known { attempts: one.attempts, generation: one.generation, revision: one.revision };
+            if let LineStep::Adopt { with_charge } = line_step(known, Some(&line)) {
+                meant.insert(one.key, (one.request, with_charge));
+            }
+        }
+        let keys: Vec<IdempotencyKey> = meant.keys().copied().collect();
+        let mut states = Vec::new();
+        // An answer may be large.
+        for keys in keys.chunks(ANSWERS_MAX) {
+            let lines = match money.lines(keys, true).await {
+                Ok(lines) => lines,
+                Err(stop) => return Ok(Err(stop)),
+            };
+            let adoptions = lines.into_iter().filter_map(|Line { told, .. }| {
+                let (request, with_charge) = *meant.get(&told.key)?;
+                Some(Adoption { request, told, with_charge })
+            });
+            states.extend(ledger.adopt(adoptions.collect(), now_us).await?);
+        }
+        Ok(Ok(states))
+    }
+
+    /// The account as all partitions use it now; `None` if the ledger is alone.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn account(&self, ledger: &Ledger) -> Result<Result<Option<Account>, Stop>, Error> {
+        let Some(money) = &self.money else { return Ok(Ok(None)) };
+        if let Err(stop) = self.tell(ledger).await? {
+            return Ok(Err(stop));
+        }
+        let _turn = self.turn.lock().await;
+        Ok(self.seen(money.as_ref(), ledger).await?.map(|seen| Some(seen.shared.account())))
     }
 
     /// Records a balance that was requested when the account was in the state `before`. Returns how far it is below what
-    /// all ledgers explain. If another worker has read the balance meanwhile, nothing is recorded.
+    /// all partitions explain. If another worker has read the balance meanwhile, nothing is recorded.
     ///
     /// # Errors
     /// The book cannot be reached.
-    pub async fn balance(
-        &self,
-        ledger: &Ledger,
-        before: &Account,
-        balance: Credits,
-        at_us: i64,
-    ) -> Result<Credits, Stop> {
+    pub async fn balance(&self, before: &Account, balance: Credits, at_us: i64) -> Result<Credits, Stop> {
         let Some(money) = &self.money else { return Ok(Credits::ZERO) };
         let reading = before.reading(balance, at_us);
         let mut fell = None;
         loop {
-            let seen = self.seen(money.as_ref(), ledger).await?;
-            // What is stated later cannot explain the reply: each ledger states before it sends.
-            let own = self.own(ledger);
-            let fell = *fell.get_or_insert_with(|| seen.others.with(own).unexplained_fall(balance));
-            if seen.others.reading != before.reading {
+            let seen = money.seen().await?;
+            // What is claimed later cannot explain the reply: each partition claims before it sends.
+            let fell = *fell.get_or_insert_with(|| seen.shared.account().unexplained_fall(balance));
+            if seen.shared.reading != before.reading {
                 // Our own reading, whose answer was lost, or that of another worker, which has compared it, too.
                 return Ok(fell);
             }
@@ -159,118 +291,16 @@ impl Purse {
         }
     }
 
-    /// States what the ledger has used: at the start, which corrects what a killed run has stated, and at the end.
-    ///
-    /// # Errors
-    /// The book cannot be reached, or the ledger is an older copy.
-    pub async fn settle(&self, ledger: &Ledger) -> Result<(), Stop> {
-        let Some(money) = &self.money else { return Ok(()) };
-        let _turn = self.turn.lock().await;
-        loop {
-            let seen = self.seen(money.as_ref(), ledger).await?;
-            let own = self.own(ledger);
-            if own == Totals::default() || money.state(&seen, own).await? {
-                return Ok(());
-            }
-        }
+    /// Something has become of a request.
+    pub fn has_news(&self) {
+        self.news.notify_one();
     }
+}
 
-    /// What the ledgers have stated. An older copy of this ledger does not know what it has used.
-    async fn seen(&self, money: &dyn SharedMoney, ledger: &Ledger) -> Result<Stated, Stop> {
-        let seen = money.stated().await?;
-        let made = ledger.sums().attempts;
-        if made < seen.attempts {
-            let fault = format!(
-                "this ledger is an older copy: it has {made} attempts, and the charge book knows of {}; restore the \
-                 newest copy",
-                seen.attempts
-            );
-            return Err(Stop::Book { fault, is_away: false });
-        }
-        Ok(seen)
-    }
-
-    fn own(&self, ledger: &Ledger) -> Totals {
-        let about_to_arm = Credits(self.about_to_arm.load(Ordering::SeqCst));
-        let sums = ledger.sums();
-        Totals::of(&sums.account, sums.attempts).plus_about_to_arm(about_to_arm)
-    }
+pub(super) fn locked(claimed: &SyncMutex<BTreeSet<RequestId>>) -> MutexGuard<'_, BTreeSet<RequestId>> {
+    claimed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        ledger::{CommitMode, for_tests::identity},
-        model::{shared_account::Version, shared_budget::Others},
-    };
-    use futures::FutureExt;
-    use std::{collections::VecDeque, sync::Mutex};
-
-    /// A book that says one thing after another, and does not write what is decided for all but the last.
-    struct Changing {
-        states: Mutex<VecDeque<Stated>>,
-        halted: Mutex<Option<Stop>>,
-    }
-
-    impl SharedMoney for Changing {
-        fn stated(&self) -> BoxFuture<'_, Result<Stated, Stop>> {
-            let mut states = self.states.lock().unwrap();
-            let state = if states.len() > 1 { states.pop_front() } else { states.front().cloned() };
-            async { Ok(state.unwrap()) }.boxed()
-        }
-
-        fn state<'a>(&'a self, _: &'a Stated, _: Totals) -> BoxFuture<'a, Result<bool, Stop>> {
-            async { Ok(true) }.boxed()
-        }
-
-        fn balance<'a>(
-            &'a self,
-            seen: &'a Stated,
-            _: BalanceReading,
-            halt: Option<&'a Stop>,
-        ) -> BoxFuture<'a, Result<bool, Stop>> {
-            let is_current = self.states.lock().unwrap().front() == Some(seen);
-            *self.halted.lock().unwrap() = halt.filter(|_| is_current).cloned();
-            async move { Ok(is_current) }.boxed()
-        }
-    }
-
-    /// The account as others have stated it: what they hold, and the balance that was read last.
-    fn stated(number: i64, held: u64, balance: u64) -> Stated {
-        let all = Totals { held: Credits(held), armed: Credits(held), ..Totals::default() };
-        let reading = Some(Account::default().reading(Credits(balance), 1));
-        let others = Others { all, reading, ..Others::default() };
-        Stated { version: Version { number, timeline: "1".to_owned() }, others, ..Stated::default() }
-    }
-
-    /// How far a balance of 90 has fallen after one of 100, and the halt that was written.
-    async fn fell(states: impl IntoIterator<Item = Stated>) -> (u64, Option<Stop>) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ledger.sqlite");
-        let ledger = Ledger::open(&path, &identity(), CommitMode::Inline, 1).unwrap();
-        let book = Arc::new(Changing { states: Mutex::new(states.into_iter().collect()), halted: Mutex::default() });
-        let purse = Purse::new(Some(Arc::clone(&book) as Arc<dyn SharedMoney>));
-        let before = stated(0, 0, 100).others.with(Totals::default());
-        let fell = purse.balance(&ledger, &before, Credits(90), 2).await.unwrap();
-        let halted = book.halted.lock().unwrap().clone();
-        (fell.0, halted)
-    }
-
-    #[tokio::test]
-    async fn what_is_stated_after_a_reading_does_not_explain_it() {
-        let halt = Some(Stop::BalanceFell { credits: Credits(10), is_shared: true });
-        assert_eq!(fell([stated(1, 0, 100)]).await, (10, halt.clone()));
-        assert_eq!(fell([stated(1, 10, 100)]).await, (0, None), "what others held before explains it");
-        assert_eq!(
-            fell([stated(1, 0, 100), stated(2, 10, 100)]).await,
-            (10, halt),
-            "and what they hold later does not"
-        );
-    }
-
-    #[tokio::test]
-    async fn a_worker_that_is_late_with_its_reading_stops_for_what_it_saw() {
-        assert_eq!(fell([stated(1, 0, 100), stated(2, 0, 90)]).await, (10, None), "the other one has stopped them all");
-    }
-}
+#[path = "purse_tests.rs"]
+mod tests;

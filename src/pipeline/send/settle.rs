@@ -70,6 +70,7 @@ pub(super) async fn settle(
             Err(not_armed) => return Ok(not_armed.into()),
         },
     };
+    context.purse.has_news();
     if has_server_time {
         context.clock_watch.compared(compared);
     }

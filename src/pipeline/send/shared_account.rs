@@ -4,31 +4,58 @@ use super::purse::SharedMoney;
 use crate::{
     book::{AccountName, Address, Book, BookError, WorkerName},
     model::{
-        Rate, Stop,
+        IdempotencyKey, Rate, Stop,
         budget::BalanceReading,
-        shared_account::{AccountState, LedgerName, Version},
-        shared_budget::{Stated, Totals},
+        shared_account::{AccountState, PartitionName, Version},
+        shared_budget::Seen,
+        shared_request::{Line, Told},
     },
     throttle::{Bucket, SharedAccount},
 };
 use futures::{FutureExt, future::BoxFuture};
 use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
 
-/// Enters the book at this address, for a ledger or only to ask for the balance.
+/// How long a worker waits for the place of one that may have been killed. It is free after a minute without a word.
+const PLACE_MAX: Duration = Duration::from_secs(75);
+const PLACE_EVERY: Duration = Duration::from_secs(3);
+
+/// Enters the book at this address, for a partition of a campaign or only to ask for the balance.
 ///
 /// # Errors
-/// The book cannot be used, or says another rate.
+/// The book cannot be used, says another rate, or another worker runs the partition.
 pub async fn enter(
     address: Address,
     account: &AccountName,
     rate: Rate,
-    ledger: Option<LedgerName>,
+    partition: Option<PartitionName>,
 ) -> Result<(Bucket, Option<Arc<dyn SharedMoney>>), BookError> {
-    let worker = WorkerName { name: worker_name(), campaign: ledger.as_ref().map(|ledger| ledger.campaign.clone()) };
-    let book = Arc::new(Book::enter(address, account, rate, worker).await?);
-    let money =
-        ledger.map(|ledger| -> Arc<dyn SharedMoney> { Arc::new(LedgerOfBook { book: Arc::clone(&book), ledger }) });
-    Ok((Bucket::Book(book), money))
+    let worker =
+        WorkerName { name: worker_name(), campaign: partition.as_ref().map(|partition| partition.campaign.clone()) };
+    let mut book = Book::enter(address, account, rate, worker).await?;
+    let Some(partition) = partition else { return Ok((Bucket::Book(Arc::new(book)), None)) };
+    let name = partition.partition.clone();
+    enter_partition(&mut book, partition).await?;
+    let book = Arc::new(book);
+    let money: Arc<dyn SharedMoney> = Arc::new(PartitionOfBook { book: Arc::clone(&book), name });
+    Ok((Bucket::Book(book), Some(money)))
+}
+
+async fn enter_partition(book: &mut Book, partition: PartitionName) -> Result<(), BookError> {
+    let until = Instant::now() + PLACE_MAX;
+    let mut is_noted = false;
+    loop {
+        match book.enter_partition(partition.clone()).await {
+            Err(BookError::Running { partition, worker }) if Instant::now() < until => {
+                if !is_noted {
+                    tracing::warn!("{worker} runs {partition}; waiting for up to a minute, in case it was killed");
+                    is_noted = true;
+                }
+                tokio::time::sleep(PLACE_EVERY).await;
+            }
+            entered => return entered,
+        }
+    }
 }
 
 /// The machine and the process.
@@ -72,28 +99,48 @@ impl SharedAccount for Book {
     }
 }
 
-/// A ledger that states its credits in the book.
-struct LedgerOfBook {
+/// A partition of a campaign in the book.
+struct PartitionOfBook {
     book: Arc<Book>,
-    ledger: LedgerName,
+    name: String,
 }
 
-impl SharedMoney for LedgerOfBook {
-    fn stated(&self) -> BoxFuture<'_, Result<Stated, Stop>> {
-        async { self.book.stated(&self.ledger).await.map_err(stop) }.boxed()
+impl SharedMoney for PartitionOfBook {
+    fn partition(&self) -> &str {
+        &self.name
     }
 
-    fn state<'a>(&'a self, seen: &'a Stated, own: Totals) -> BoxFuture<'a, Result<bool, Stop>> {
-        async move { self.book.state(&self.ledger, seen, own).await.map_err(stop) }.boxed()
+    fn seen(&self) -> BoxFuture<'_, Result<Seen, Stop>> {
+        async { self.book.seen().await.map_err(stop) }.boxed()
+    }
+
+    fn claim<'a>(&'a self, seen: &'a Seen, told: &'a Told) -> BoxFuture<'a, Result<bool, Stop>> {
+        async move { self.book.claim(seen, told).await.map_err(stop) }.boxed()
+    }
+
+    fn tell<'a>(&'a self, seen: &'a Seen, told: &'a [Told]) -> BoxFuture<'a, Result<bool, Stop>> {
+        async move { self.book.tell(seen, told).await.map_err(stop) }.boxed()
+    }
+
+    fn lines<'a>(&'a self, keys: &'a [IdempotencyKey], with_answers: bool) -> BoxFuture<'a, Result<Vec<Line>, Stop>> {
+        async move { self.book.lines(keys, with_answers).await.map_err(stop) }.boxed()
     }
 
     fn balance<'a>(
         &'a self,
-        seen: &'a Stated,
+        seen: &'a Seen,
         reading: BalanceReading,
         halt: Option<&'a Stop>,
     ) -> BoxFuture<'a, Result<bool, Stop>> {
         async move { self.book.balance(seen, &reading, halt).await.map_err(stop) }.boxed()
+    }
+
+    fn here(&self, leaves: bool) -> BoxFuture<'_, Result<(), Stop>> {
+        async move {
+            let told = if leaves { self.book.leave_partition().await } else { self.book.here().await };
+            told.map_err(stop)
+        }
+        .boxed()
     }
 }
 

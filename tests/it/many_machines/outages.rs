@@ -17,7 +17,7 @@ fn workers_outlast_a_restart_of_the_book_and_pay_nothing_twice() {
     for worker in workers {
         worker.ends().exits(0);
     }
-    assert_eq!((machines.charged(), machines.stated()), (600, (600, 0)));
+    assert_eq!((machines.charged(), machines.told()), (600, (600, 0)));
     assert_eq!(machines.service.stats().checks(), 600, "no request was sent twice");
 }
 
@@ -36,7 +36,7 @@ fn connections_that_are_cut_at_any_time_lose_nothing() {
         let said = worker.ends();
         assert!([0, 4].contains(&said.code), "{}", said.stderr);
     }
-    assert_eq!((machines.charged(), machines.stated()), (350, (350, 0)));
+    assert_eq!((machines.charged(), machines.told()), (350, (350, 0)));
 }
 
 #[test]
@@ -52,5 +52,5 @@ fn a_run_can_be_interrupted_while_the_book_is_away() {
     machines.postgres.start_again(&[]);
     let more = Said::of(&mut machines.command("a", &["run", "--yes", "--max-credits", "40"]));
     more.exits(4);
-    assert_eq!(machines.stated().0, machines.charged());
+    assert_eq!(machines.told().0, machines.charged());
 }

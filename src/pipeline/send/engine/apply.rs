@@ -6,7 +6,7 @@ use crate::{
     error::Error,
     model::{
         Credits, Failure, FailureCode, Judgement, Stage, Stop,
-        state::{Event, IllegalMove, Outcome},
+        state::{Event, IllegalMove, Outcome, State},
         transitions::CACHED_REFUSALS_MAX,
     },
     pipeline::send::{
@@ -23,6 +23,11 @@ use std::time::Duration;
 /// Above this number of postponed requests, a pending request is left for the next run.
 const PENDING_MAX: usize = 500;
 
+/// How long to wait for the answer that another partition has asked for before the charge book is asked again, and how often.
+const ELSEWHERE: Duration = Duration::from_secs(10);
+const ELSEWHERE_LATER: Duration = Duration::from_secs(60);
+const ELSEWHERE_MAX: u32 = 7;
+
 impl Engine {
     pub(super) fn apply(&mut self, candidate: Candidate, end: AttemptEnd) -> Result<(), Error> {
         if !matches!(end, AttemptEnd::Attempted(_)) {
@@ -31,6 +36,8 @@ impl Engine {
         match end {
             AttemptEnd::OverBudget(refusal) => self.over_budget(candidate, refusal),
             AttemptEnd::GateClosed => self.take_back(candidate),
+            AttemptEnd::Adopted(state) => self.adopted(candidate, state),
+            AttemptEnd::Elsewhere { is_running } => self.elsewhere(candidate, is_running),
             AttemptEnd::Closed(stop) => {
                 self.take_back(candidate);
                 self.close(stop);
@@ -69,6 +76,32 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Goes on with a request of which the charge book knew more than the ledger.
+    fn adopted(&mut self, candidate: Candidate, state: State) {
+        match state {
+            State::Answered | State::Failed | State::Submitted | State::Quarantined => {
+                self.spending.leaves(candidate.request);
+                self.supply.doubts_first &= state != State::Answered;
+            }
+            State::Planned | State::Armed | State::InDoubt | State::Repeating => {
+                self.take_back(Candidate { in_doubt: state != State::Planned, is_repeat: true, ..candidate });
+            }
+        }
+    }
+
+    /// Waits for the answer that another partition of the campaign has asked for, while a worker runs that partition.
+    fn elsewhere(&mut self, mut candidate: Candidate, is_running: bool) {
+        // Each time costs a slot of the rate.
+        let wait = ELSEWHERE.saturating_mul(1 << candidate.repeats.min(8)).min(ELSEWHERE_LATER);
+        candidate.repeats += 1;
+        if is_running && candidate.repeats <= ELSEWHERE_MAX {
+            self.postpone(candidate, wait);
+        } else {
+            self.spending.leaves(candidate.request);
+            self.left_elsewhere += 1;
+        }
     }
 
     /// Records why a request stays in doubt. Each reason is reported once, at the end.

@@ -102,6 +102,9 @@ impl Engine {
             let message = format!("{requests} refused repeatedly, without a charge");
             self.stops.push(Stop::Unavailable { message });
         }
+        if self.left_elsewhere > 0 {
+            self.stops.push(Stop::Elsewhere { requests: self.left_elsewhere });
+        }
         self.stops.extend(self.polls.nothing().filter(|_| self.stops.is_empty()));
     }
 }

@@ -142,6 +142,8 @@ pub struct Engine {
     withheld: u64,
     /// The number of requests without an answer that this run gave up on, and that are proven uncharged.
     left_unsent: u64,
+    /// Requests that another partition of the campaign has sent and has no answer to.
+    left_elsewhere: u64,
     /// Why some requests in doubt are not sent again, while others are.
     withholds: Vec<Stop>,
     lasting_conflicts: LastingConflicts,
@@ -184,6 +186,7 @@ impl Engine {
             answered: 0,
             withheld: 0,
             left_unsent: 0,
+            left_elsewhere: 0,
             withholds: Vec::new(),
             lasting_conflicts: LastingConflicts::default(),
             has_halted_all: false,
