@@ -39,8 +39,8 @@ impl Book {
     /// # Errors
     /// The book was away for a minute, or refuses.
     pub async fn claim(&self, seen: &Seen, told: &Told) -> Result<bool, BookError> {
-        // The lock on the partition comes first, here and where requests are told: what is read of its own lines is then not
-        // older than its turn. A line of another partition only changes together with `money`, if it holds or costs more.
+        // `claim` and `tell` lock the partition first. No other statement of this partition can then change its lines while
+        // this one reads them. A line of another partition cannot grow without a change of `money`.
         let sql = "WITH own AS (SELECT id FROM rescreen.partition WHERE id = $4 AND token = $5 AND turn = $6 FOR UPDATE),
                    here AS (UPDATE rescreen.account a SET money = money + 1 FROM own WHERE a.id = $1 AND a.money = $2
                             AND rescreen.timeline() = $3

@@ -30,7 +30,7 @@ use rusqlite::params;
 pub struct Adoption {
     pub request: RequestId,
     pub told: Told,
-    /// Whether this ledger pays for it: its partition has sent it. Otherwise it stands in the ledger of another one.
+    /// Whether this ledger books the charge, because its own partition sent the request.
     pub with_charge: bool,
 }
 
@@ -131,7 +131,7 @@ fn adopt(store: &mut Store, read: &Read, now_us: i64) -> Result<Option<State>, L
     }
     let (mut state, mut unproven) = (told.state, record.unproven);
     if state == State::Armed {
-        // As for one that is found at the start of a run: whoever sent it is gone.
+        // The process that armed it is gone, as at the start of a run.
         let step = next(&Standing { state, unproven, ..row.standing }, Event::FoundArmed)?;
         (state, unproven) = (step.state, step.unproven);
     }

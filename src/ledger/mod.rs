@@ -88,7 +88,7 @@ pub use parts::{LedgerPart, PartFiles, PartPlan};
 pub use progress::{FailuresByCode, Published};
 pub use reading::{Counts, Reading, Retryable, SentBefore};
 pub use receivers::Receiver;
-pub use record::{Progress, Untold};
+pub use record::Untold;
 pub use reread::{ReadRow, RereadSplit, SplitPlace};
 pub use resolve::{Correction, Decided, Decision, Quarantined, WaitingRow};
 pub use rows::IngestedRow;

@@ -12,7 +12,7 @@ use super::{
 use crate::model::{
     Credits, IdempotencyKey, RequestId,
     key::hex,
-    shared_request::Told,
+    shared_request::{Known, Told},
     state::{Hold, State},
 };
 use rusqlite::{Connection, OptionalExtension};
@@ -89,16 +89,6 @@ pub struct Untold {
     pub told: Option<Told>,
 }
 
-/// How far this ledger is with a request.
-pub struct Progress {
-    pub request: RequestId,
-    pub key: IdempotencyKey,
-    pub attempts: u32,
-    pub generation: u32,
-    /// How often the book was told of it, or will be.
-    pub revision: u32,
-}
-
 /// The most bytes of answers and bodies that are told at once, except for a single one.
 const TOLD_BYTES_MAX: usize = 8 << 20;
 
@@ -163,14 +153,17 @@ impl Reading {
         Ok(Some(told))
     }
 
-    /// How far this ledger is with these requests.
-    pub fn progress_of(&self, requests: &[RequestId]) -> Result<Vec<Progress>, LedgerError> {
+    /// How far this ledger is with these requests, and their first keys.
+    pub fn known(&self, requests: &[RequestId]) -> Result<Vec<(RequestId, IdempotencyKey, Known)>, LedgerError> {
         let sql = "SELECT first_key, attempts, generation, revision FROM request WHERE id = ?1";
         let mut select = self.conn.prepare_cached(sql)?;
         let mut one = |request: RequestId| {
-            let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Vec<u8>>(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-            let (key, attempts, generation, revision) = select.query_row([request.0], read)?;
-            Ok(Progress { request, key: key_of(&key)?, attempts, generation, revision })
+            let read = |row: &rusqlite::Row<'_>| {
+                let known = Known { attempts: row.get(1)?, generation: row.get(2)?, revision: row.get(3)? };
+                Ok((row.get::<_, Vec<u8>>(0)?, known))
+            };
+            let (key, known) = select.query_row([request.0], read)?;
+            Ok((request, key_of(&key)?, known))
         };
         requests.iter().map(|request| one(*request)).collect()
     }

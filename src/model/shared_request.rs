@@ -1,5 +1,5 @@
 //! A request as the charge book has it, and what a worker does with one that the book knows. A partition of a campaign owns the
-//! line of a request from its first attempt on: its ledger may be lost, and the next ledger of the partition goes on.
+//! line of a request from its first attempt on. If its ledger is lost, the next ledger of the partition continues.
 
 use super::{credits::Credits, key::IdempotencyKey, state::State};
 
@@ -18,7 +18,7 @@ pub struct Told {
     pub charged: Credits,
     /// Everything else that a ledger needs to go on with it, as the ledger writes it.
     pub record: String,
-    /// The exact bytes that were sent, until it is settled: whoever sends it again sends the same.
+    /// The exact bytes that were sent, until it is settled. A repeat sends the same bytes.
     pub body: Option<Vec<u8>>,
     /// The raw answer, compressed by the ledger.
     pub answer: Option<Vec<u8>>,

@@ -154,7 +154,7 @@ async fn what_was_armed_when_its_ledger_was_lost_is_in_doubt_with_the_age_of_its
 async fn what_is_claimed_and_not_armed_is_told_and_what_is_armed_was_told() {
     let book = shared().await;
     let untold = |book: &Book| book.reading().untold(9, &[]).unwrap();
-    let revision = |book: &Book| book.reading().progress_of(&[FIRST]).unwrap()[0].revision;
+    let revision = |book: &Book| book.reading().known(&[FIRST]).unwrap()[0].2.revision;
     let (claimed, _) = book.ledger.about_to_arm(book.order(FIRST)).await.unwrap();
     assert!(untold(&book).is_empty(), "nothing has become of it");
     book.ledger.not_armed(FIRST).await.unwrap();
@@ -201,7 +201,7 @@ async fn a_request_is_sent_again_with_the_body_that_its_key_was_sent_with() {
     let mut told = told(&lost);
     let without = Told { body: None, ..told.clone() };
     assert_eq!(adopted(&next, &without, true).await, None, "a key has one body");
-    assert_eq!(next.reading().progress_of(&[FIRST]).unwrap()[0].attempts, 0);
+    assert_eq!(next.reading().known(&[FIRST]).unwrap()[0].2.attempts, 0);
     assert_eq!(adopted(&next, &told, true).await, Some(State::InDoubt));
     assert_eq!(next.arm(FIRST).await.unwrap().body(), body);
     told.record = "{}".to_owned();

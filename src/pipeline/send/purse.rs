@@ -223,20 +223,18 @@ impl Purse {
         now_us: i64,
     ) -> Result<Result<Vec<(RequestId, State)>, Stop>, Error> {
         let Some(money) = self.money.as_ref().filter(|_| !requests.is_empty()) else { return Ok(Ok(Vec::new())) };
-        let progress = ledger.reading()?.progress_of(requests)?;
-        let keys: Vec<IdempotencyKey> = progress.iter().map(|one| one.key).collect();
+        let known = ledger.reading()?.known(requests)?;
+        let keys: Vec<IdempotencyKey> = known.iter().map(|(_, key, _)| *key).collect();
         let lines = match money.lines(&keys, false).await {
             Ok(lines) => lines,
             Err(stop) => return Ok(Err(stop)),
         };
-        let mut meant: HashMap<IdempotencyKey, (RequestId, bool)> = HashMap::new();
-        for line in lines {
-            let Some(one) = progress.iter().find(|one| one.key == line.told.key) else { continue };
-            let known = Known { attempts: one.attempts, generation: one.generation, revision: one.revision };
-            if let LineStep::Adopt { with_charge } = line_step(known, Some(&line)) {
-                meant.insert(one.key, (one.request, with_charge));
-            }
-        }
+        let lines: HashMap<IdempotencyKey, Line> = lines.into_iter().map(|line| (line.told.key, line)).collect();
+        let meant = known.into_iter().filter_map(|(request, key, known)| match line_step(known, lines.get(&key)) {
+            LineStep::Adopt { with_charge } => Some((key, (request, with_charge))),
+            LineStep::Claim | LineStep::Wait { .. } => None,
+        });
+        let meant: HashMap<IdempotencyKey, (RequestId, bool)> = meant.collect();
         let keys: Vec<IdempotencyKey> = meant.keys().copied().collect();
         let mut states = Vec::new();
         // An answer may be large.

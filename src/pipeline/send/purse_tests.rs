@@ -239,7 +239,7 @@ impl World {
         assert!(used >= self.total(), "seed {seed}: {} charged, and the book has {used}", self.total());
     }
 
-    /// Goes on until every request of every partition has its answer.
+    /// Sends until every request of every partition has its answer.
     async fn finish(&mut self, seed: u64) {
         for partition in 0..self.workers.len() {
             self.restart(partition, Some(self.workers[partition].path.clone())).await;

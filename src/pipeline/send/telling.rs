@@ -26,7 +26,7 @@ impl Purse {
     }
 
     /// Tells what becomes of requests, and that the worker is here, as long as it is polled. What cannot be told is kept;
-    /// whoever sends next finds out why.
+    /// the next claim finds out why.
     pub async fn keep_telling(&self, ledger: &Ledger) -> Infallible {
         let Some(money) = &self.money else { return std::future::pending().await };
         loop {

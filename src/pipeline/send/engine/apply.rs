@@ -78,7 +78,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Goes on with a request of which the charge book knew more than the ledger.
+    /// Continues with a request that was taken from the charge book.
     fn adopted(&mut self, candidate: Candidate, state: State) {
         match state {
             State::Answered | State::Failed | State::Submitted | State::Quarantined => {
