@@ -1,46 +1,17 @@
-//! What people do with a charge book: create it, look at it, check it, and let halted workers send again.
+//! What people do with a charge book: create it, say which partitions a campaign should have, check it, and let halted workers send
+//! again.
 
 use super::{
     AccountName, BookError,
-    session::{Address, answered},
-    worker::{expect_version, halt_of},
+    partition::shown,
+    session::{Address, answered, answered_in},
+    worker::{entered, halt_of, opened},
 };
-use crate::model::Halt;
-use tokio_postgres::{Client, Row, error::SqlState};
+use crate::model::{Halt, Mode, Rate};
+use std::time::Duration;
+use tokio_postgres::{Client, error::SqlState};
 
 const SCHEMA: &str = include_str!("schema.sql");
-
-/// An account of the book.
-#[derive(Debug, Clone)]
-pub struct AccountRow {
-    pub account: AccountName,
-    pub per_minute: i64,
-    pub per_minute_max: i64,
-    /// The end of a pause that the service asked for, in microseconds since 1970.
-    pub paused_until_us: Option<i64>,
-    pub halt: Option<Halt>,
-    /// The partitions of its campaigns, those that were used last first.
-    pub partitions: Vec<PartitionRow>,
-}
-
-/// A partition of a campaign.
-#[derive(Debug, Clone)]
-pub struct PartitionRow {
-    pub campaign: String,
-    pub mode: String,
-    /// Empty if the campaign is not divided.
-    pub name: String,
-    /// The machine and process that runs it or ran it last.
-    pub worker: String,
-    /// When that began, and when the book last heard of it, in microseconds since 1970.
-    pub began_at_us: i64,
-    pub seen_at_us: i64,
-    /// It has ended.
-    pub has_left: bool,
-    /// In credits.
-    pub charged: i64,
-    pub held: i64,
-}
 
 /// The role that workers must be members of.
 pub const WORKER_ROLE: &str = "rescreen_worker";
@@ -65,51 +36,6 @@ pub async fn create(address: &Address) -> Result<(), BookError> {
         Err(error) => return Err(error.into()),
     }
     answered(transaction.commit()).await
-}
-
-/// The accounts of the book.
-///
-/// # Errors
-/// The book is absent or does not answer.
-pub async fn accounts(address: &Address) -> Result<Vec<AccountRow>, BookError> {
-    let client = opened(address).await?;
-    let sql = "SELECT origin, name, per_minute, per_minute_max,
-               (extract(epoch FROM paused_until) * 1000000)::int8, halt, id, paused_until > clock_timestamp()
-               FROM rescreen.account ORDER BY origin, name";
-    let mut accounts = Vec::new();
-    for row in answered(client.query(sql, &[])).await? {
-        let halt: Option<String> = row.try_get(5)?;
-        let is_paused = row.try_get::<_, Option<bool>>(7)?.unwrap_or_default();
-        accounts.push(AccountRow {
-            account: AccountName { origin: row.try_get(0)?, name: row.try_get(1)? },
-            per_minute: row.try_get(2)?,
-            per_minute_max: row.try_get(3)?,
-            paused_until_us: row.try_get::<_, Option<i64>>(4)?.filter(|_| is_paused),
-            halt: halt.as_deref().map(halt_of),
-            partitions: partitions(&client, row.try_get(6)?).await?,
-        });
-    }
-    Ok(accounts)
-}
-
-async fn partitions(client: &Client, account: i64) -> Result<Vec<PartitionRow>, BookError> {
-    let sql = "SELECT campaign, mode, name, worker, (extract(epoch FROM began_at) * 1000000)::int8,
-               (extract(epoch FROM seen_at) * 1000000)::int8, left_at IS NOT NULL, charged, held FROM rescreen.partition
-               WHERE account = $1 ORDER BY left_at IS NULL DESC, seen_at DESC, id";
-    let row_of = |row: Row| -> Result<PartitionRow, BookError> {
-        Ok(PartitionRow {
-            campaign: row.try_get(0)?,
-            mode: row.try_get(1)?,
-            name: row.try_get(2)?,
-            worker: row.try_get(3)?,
-            began_at_us: row.try_get(4)?,
-            seen_at_us: row.try_get(5)?,
-            has_left: row.try_get(6)?,
-            charged: row.try_get(7)?,
-            held: row.try_get(8)?,
-        })
-    };
-    answered(client.query(sql, &[&account])).await?.into_iter().map(row_of).collect()
 }
 
 /// Checks that the book can be used from here, with this role. Returns what is not as it should be.
@@ -147,7 +73,82 @@ pub async fn check(address: &Address) -> Result<Vec<String>, BookError> {
                 .to_owned(),
         );
     }
+    faults.extend(sums(&client).await?);
     Ok(faults)
+}
+
+/// How long the sum of all requests may take. PostgreSQL adds up some millions in a second.
+const SUMS_MAX: Duration = Duration::from_secs(600);
+
+/// The partitions whose sums are not those of their requests, or not those of their published rows.
+async fn sums(client: &Client) -> Result<Vec<String>, BookError> {
+    answered(client.batch_execute("SET statement_timeout = 0")).await?;
+    let sql = "SELECT p.campaign, p.name, p.charged, p.held, coalesce(r.charged, 0)::int8, coalesce(r.held, 0)::int8,
+                      o.credits
+               FROM rescreen.partition p
+               LEFT JOIN (SELECT partition, sum(charged) AS charged, sum(held) AS held FROM rescreen.request GROUP BY 1) r
+                    ON r.partition = p.id
+               LEFT JOIN LATERAL (SELECT (p.outputs->>'credits')::int8 AS credits
+                                  WHERE p.left_at IS NOT NULL AND p.published_at >= p.began_at) o ON true
+               WHERE p.charged <> coalesce(r.charged, 0) OR p.held <> coalesce(r.held, 0) OR p.charged <> o.credits
+               ORDER BY p.id";
+    let mut faults = Vec::new();
+    for row in answered_in(SUMS_MAX, client.query(sql, &[])).await? {
+        let partition = shown(row.try_get(0)?, row.try_get(1)?);
+        let at = |at: usize| row.try_get::<_, i64>(at);
+        let (charged, held, of_requests) = (at(2)?, at(3)?, (at(4)?, at(5)?));
+        if (charged, held) != of_requests {
+            faults.push(format!(
+                "{partition} has {charged} credits charged and {held} held, and its requests have {} and {}: the tables were \
+                 changed by hand, or restored in part",
+                of_requests.0, of_requests.1
+            ));
+        }
+        if let Some(credits) = row.try_get::<_, Option<i64>>(6)?.filter(|credits| *credits != charged) {
+            faults.push(format!(
+                "the rows of {partition} have {credits} credits, and its requests were charged {charged}: run it again, and it \
+                 publishes what its ledger and the book know"
+            ));
+        }
+    }
+    Ok(faults)
+}
+
+/// The partitions that a campaign should have.
+#[derive(Debug, Clone)]
+pub struct Expected {
+    pub campaign: String,
+    pub mode: Mode,
+    /// Their names, without repetition.
+    pub partitions: Vec<String>,
+}
+
+/// Records which partitions a campaign should have, in place of what was said before. The account is created if it is new. Returns
+/// the partitions that have begun and are not among them.
+///
+/// # Errors
+/// The book is absent or does not answer, or the account has another rate.
+pub async fn expect(
+    address: &Address,
+    account: &AccountName,
+    rate: Rate,
+    expected: &Expected,
+    who: &str,
+) -> Result<Vec<String>, BookError> {
+    let mut client = opened(address).await?;
+    let account = entered(&mut client, account, rate).await?;
+    let Expected { campaign, mode, partitions } = expected;
+    let sql =
+        "INSERT INTO rescreen.campaign AS c (account, campaign, mode, partitions, who) VALUES ($1, $2, $3, $4, $5)
+               ON CONFLICT (account, campaign, mode)
+               DO UPDATE SET partitions = $4, who = $5, at = clock_timestamp() WHERE c.partitions <> $4";
+    let mode = mode.as_str();
+    answered(client.execute(sql, &[&account, campaign, &mode, partitions, &who])).await?;
+    let sql =
+        "SELECT name FROM rescreen.partition WHERE account = $1 AND campaign = $2 AND mode = $3 AND name <> ALL ($4)
+               ORDER BY id";
+    let others = answered(client.query(sql, &[&account, campaign, &mode, partitions])).await?;
+    others.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
 /// Lets the workers of an account send again. Returns why they were halted, or `None` if they were not.
@@ -170,10 +171,4 @@ pub async fn resume(address: &Address, account: &AccountName, who: &str, why: &s
                SELECT halt FROM was";
     let row = answered(client.query_one(sql, &[&id, &who, &why])).await?;
     Ok(row.try_get::<_, Option<String>>(0)?.as_deref().map(halt_of))
-}
-
-async fn opened(address: &Address) -> Result<Client, BookError> {
-    let client = address.connect().await?;
-    expect_version(&client).await?;
-    Ok(client)
 }

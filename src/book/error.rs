@@ -30,6 +30,11 @@ pub enum BookError {
          campaign at the same time, name them with --partition"
     )]
     Running { partition: String, worker: String },
+    #[error(
+        "{partition} is not one of the {count} that it should have: {names}. Correct the name of the partition, or name all \
+         partitions again with `rescreen book expect`"
+    )]
+    NotExpected { partition: String, count: usize, names: String },
     #[error("another worker has taken over {partition}")]
     Overtaken { partition: String },
     #[error(

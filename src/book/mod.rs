@@ -8,14 +8,16 @@
 mod admin;
 mod error;
 mod money;
+mod overview;
 mod partition;
 mod requests;
 mod session;
 mod tls;
 mod worker;
 
-pub use admin::{AccountRow, PartitionRow, WORKER_ROLE, accounts, check, create, resume};
+pub use admin::{Expected, WORKER_ROLE, check, create, expect, resume};
 pub use error::BookError;
+pub use overview::{AccountRow, accounts};
 pub use session::Address;
 pub use worker::{AccountName, Book, WorkerName};
 

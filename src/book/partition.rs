@@ -3,9 +3,9 @@
 
 use super::{
     BookError,
-    worker::{Book, Line, Partition, account_is_gone},
+    worker::{Book, Line, Partition, account_is_gone, text_of},
 };
-use crate::model::shared_account::PartitionName;
+use crate::model::{nearest::about_nearest, shared_account::PartitionName, shared_partition::PartitionOutputs};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -21,6 +21,12 @@ impl Book {
                    AND key_secret IS DISTINCT FROM $4 LIMIT 1";
         if !self.asked(Line::Credits, sql, &[&self.account, campaign, &mode, key_secret]).await?.is_empty() {
             return Err(BookError::OtherKeys { campaign: campaign.clone() });
+        }
+        let sql = "SELECT partitions FROM rescreen.campaign
+                   WHERE account = $1 AND campaign = $2 AND mode = $3 AND $4 <> ALL (partitions)";
+        if let Some(row) = self.asked(Line::Credits, sql, &[&self.account, campaign, &mode, partition]).await?.first() {
+            let names: Vec<String> = row.try_get(0)?;
+            return Err(not_expected(&name, &names));
         }
         let sql =
             "INSERT INTO rescreen.partition (account, campaign, mode, name, key_secret, ledger, worker, token, left_at)
@@ -39,7 +45,7 @@ impl Book {
             let sql = "SELECT worker FROM rescreen.partition WHERE account = $1 AND campaign = $2 AND mode = $3 AND name = $4";
             let found = self.asked(Line::Credits, sql, &[&self.account, campaign, &mode, partition]).await?;
             let worker = found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
-            return Err(BookError::Running { partition: shown(&name), worker });
+            return Err(BookError::Running { partition: shown(&name.campaign, &name.partition), worker });
         };
         self.partition = Some(Partition { id: row.try_get(0)?, token, name });
         Ok(())
@@ -79,6 +85,18 @@ impl Book {
         Ok(())
     }
 
+    /// Tells what the partition has published. If another worker has taken it over, that one will.
+    ///
+    /// # Errors
+    /// The book was away for a minute, or refuses.
+    pub async fn published(&self, outputs: &PartitionOutputs) -> Result<(), BookError> {
+        let Partition { id, token, .. } = self.own_partition()?;
+        let sql = "UPDATE rescreen.partition SET outputs = $3::text::jsonb, published_at = clock_timestamp()
+                   WHERE id = $1 AND token = $2";
+        self.asked(Line::Credits, sql, &[id, token, &text_of(outputs)?]).await?;
+        Ok(())
+    }
+
     /// Another worker has the partition. From now on, this one gets no slot either.
     pub(super) fn overtaken(&self) -> BookError {
         self.is_overtaken.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -87,7 +105,11 @@ impl Book {
 
     pub(super) fn overtaken_error(&self) -> BookError {
         BookError::Overtaken {
-            partition: self.partition.as_ref().map(|partition| shown(&partition.name)).unwrap_or_default(),
+            partition: self
+                .partition
+                .as_ref()
+                .map(|partition| shown(&partition.name.campaign, &partition.name.partition))
+                .unwrap_or_default(),
         }
     }
 
@@ -103,10 +125,27 @@ impl Book {
     }
 }
 
+/// How many names of partitions a message shows.
+const NAMES_SHOWN: usize = 5;
+
+fn not_expected(name: &PartitionName, expected: &[String]) -> BookError {
+    let mut names = about_nearest(&name.partition, expected.iter().map(String::as_str));
+    names.extend(expected.iter().map(String::as_str).take(NAMES_SHOWN));
+    names.sort_unstable();
+    names.dedup();
+    names.truncate(NAMES_SHOWN);
+    let more = if names.len() < expected.len() { ", …" } else { "" };
+    BookError::NotExpected {
+        partition: shown(&name.campaign, &name.partition),
+        count: expected.len(),
+        names: format!("{}{more}", names.join(", ")),
+    }
+}
+
 /// A partition, for a message.
-fn shown(name: &PartitionName) -> String {
-    match name.partition.as_str() {
-        "" => format!("the campaign `{}`", name.campaign),
-        partition => format!("partition `{partition}` of the campaign `{}`", name.campaign),
+pub(super) fn shown(campaign: &str, partition: &str) -> String {
+    match partition {
+        "" => format!("the campaign `{campaign}`"),
+        partition => format!("partition `{partition}` of the campaign `{campaign}`"),
     }
 }

@@ -67,8 +67,22 @@ CREATE TABLE rescreen.partition (
     began_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     seen_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
     left_at    timestamptz,
+    -- What it has published: the totals of its manifest.
+    outputs    jsonb,
+    published_at timestamptz,
     UNIQUE (account, campaign, mode, name)
 ) WITH (fillfactor = 20);
+
+-- The partitions that a campaign should have, if someone has said so.
+CREATE TABLE rescreen.campaign (
+    account    bigint NOT NULL REFERENCES rescreen.account,
+    campaign   text NOT NULL,
+    mode       text NOT NULL,
+    partitions text[] NOT NULL,
+    who        text NOT NULL,
+    at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (account, campaign, mode)
+);
 
 -- One line for each request that was ever sent, as its partition has told it last. `key` is made of the content, so the same content in
 -- two partitions is one line.
@@ -115,7 +129,7 @@ DO $$ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA rescreen TO rescreen_worker;
 GRANT SELECT ON rescreen.book TO rescreen_worker;
-GRANT SELECT, INSERT, UPDATE ON rescreen.account, rescreen.worker, rescreen.partition, rescreen.request TO rescreen_worker;
+GRANT SELECT, INSERT, UPDATE ON rescreen.account, rescreen.worker, rescreen.campaign, rescreen.partition, rescreen.request TO rescreen_worker;
 GRANT SELECT, INSERT ON rescreen.note TO rescreen_worker;
 
 INSERT INTO rescreen.book (version) VALUES (1);

@@ -174,9 +174,17 @@ impl Server {
 pub(super) async fn answered<T>(
     question: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, BookError> {
-    match tokio::time::timeout(ANSWER_MAX, question).await {
+    answered_in(ANSWER_MAX, question).await
+}
+
+/// The same, for a question that takes longer.
+pub(super) async fn answered_in<T>(
+    most: Duration,
+    question: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, BookError> {
+    match tokio::time::timeout(most, question).await {
         Ok(answer) => Ok(answer?),
-        Err(_) => Err(BookError::Away(format!("no answer in {} s", ANSWER_MAX.as_secs()))),
+        Err(_) => Err(BookError::Away(format!("no answer in {} s", most.as_secs()))),
     }
 }
 

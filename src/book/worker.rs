@@ -92,8 +92,7 @@ impl Book {
         rate: Rate,
         worker: WorkerName,
     ) -> Result<Book, BookError> {
-        let mut client = address.connect().await?;
-        expect_version(&client).await?;
+        let mut client = opened(&address).await?;
         if address.is_pooled(&client).await? {
             return Err(BookError::Unfit(
                 "a pooler in front of it gives one session to several connections; connect to the server itself, or use \
@@ -281,14 +280,21 @@ pub(super) fn account_is_gone() -> BookError {
     BookError::Refused("the account is not in it any more".to_owned())
 }
 
+/// A connection to the book, for a person.
+pub(super) async fn opened(address: &Address) -> Result<Client, BookError> {
+    let client = address.connect().await?;
+    expect_version(&client).await?;
+    Ok(client)
+}
+
 /// Refuses a book of another version.
-pub(super) async fn expect_version(client: &Client) -> Result<(), BookError> {
+async fn expect_version(client: &Client) -> Result<(), BookError> {
     let found: i32 = answered(client.query_one("SELECT version FROM rescreen.book", &[])).await?.try_get(0)?;
     if found == BOOK_VERSION { Ok(()) } else { Err(BookError::Version { found, expected: BOOK_VERSION }) }
 }
 
 /// The number of the account. Its rate is changed if no worker uses it.
-async fn entered(client: &mut Client, account: &AccountName, rate: Rate) -> Result<i64, BookError> {
+pub(super) async fn entered(client: &mut Client, account: &AccountName, rate: Rate) -> Result<i64, BookError> {
     let (per_minute, per_minute_max) = columns(rate);
     let transaction = answered(client.transaction()).await?;
     let sql = "INSERT INTO rescreen.account (origin, name, per_minute, per_minute_max) VALUES ($1, $2, $3, $4)

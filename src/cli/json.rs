@@ -28,11 +28,13 @@ pub enum Format {
     Checks,
     Doctor,
     Credits,
+    #[cfg(feature = "book-postgres")]
+    Book,
     RetryWebhook,
 }
 
 impl Format {
-    const ALL: [Format; 13] = [
+    const ALL: &[Format] = &[
         Format::Plan,
         Format::Run,
         Format::Collect,
@@ -45,6 +47,8 @@ impl Format {
         Format::Checks,
         Format::Doctor,
         Format::Credits,
+        #[cfg(feature = "book-postgres")]
+        Format::Book,
         Format::RetryWebhook,
     ];
 
@@ -63,13 +67,15 @@ impl Format {
             Format::Checks => "checks",
             Format::Doctor => "doctor",
             Format::Credits => "credits",
+            #[cfg(feature = "book-postgres")]
+            Format::Book => "book",
             Format::RetryWebhook => "retry-webhook",
         }
     }
 
     /// The format of a command line that could not be parsed: that of the first command among its words.
     pub fn of_words(words: &[String]) -> Option<Format> {
-        words.iter().find_map(|word| Format::ALL.into_iter().find(|format| format.command() == word))
+        words.iter().find_map(|word| Format::ALL.iter().copied().find(|format| format.command() == word))
     }
 }
 

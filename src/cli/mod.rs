@@ -135,6 +135,8 @@ impl Command {
             Command::Checks(args) => (args.json, json::Format::Checks),
             Command::Doctor(args) => (args.json, json::Format::Doctor),
             Command::Credits(args) => (args.json, json::Format::Credits),
+            #[cfg(feature = "book-postgres")]
+            Command::Book(args) => (args.is_json(), json::Format::Book),
             Command::RetryWebhook(args) => (args.json, json::Format::RetryWebhook),
             _ => return None,
         };

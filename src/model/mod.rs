@@ -36,6 +36,7 @@ pub mod row;
 mod service_address;
 pub mod shared_account;
 pub mod shared_budget;
+pub mod shared_partition;
 pub mod shared_request;
 pub mod shared_words;
 pub mod shell_words;

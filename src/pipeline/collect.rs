@@ -200,6 +200,7 @@ impl Collection {
         let publish = PublishOptions { tap: None, rules, accept_unrecognised };
         let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), publish)?);
         let mut end = SendEnd::nothing(None, signals);
+        let mut used = None;
         let (in_doubt, jobs) = (in_doubt(&ledger.sums()), ledger.sums().in_state(State::Submitted));
         let open = in_doubt + jobs;
         if let Some(fault) = routes_fault.filter(|_| open > 0) {
@@ -238,6 +239,7 @@ impl Collection {
                 let queue = RequestQueue::of_doubts(ledger.reading()?)?;
                 let until = if at_most.is_some() { FollowUntil::AllEnded } else { FollowUntil::AllAsked };
                 let following = Following::new(until, reading, &context)?;
+                used = Some(Arc::clone(&context));
                 let before = Arc::clone(&context);
                 let sending = Sending { context, queue, following, channels, retry: None };
                 let (ended, publishing) = sending.send(&publisher, earlier_stop.pause(&before)).await?;
@@ -246,7 +248,8 @@ impl Collection {
             }
         }
         let remarks = Remarks { was_complete, collected: true, ..Remarks::default() };
-        publish_and_report(&campaign, &ledger, publisher, end, Ok(()), remarks).await
+        let purse = used.as_deref().map(|context| &context.purse);
+        publish_and_report(&campaign, &ledger, publisher, end, Ok(()), remarks, purse).await
     }
 }
 

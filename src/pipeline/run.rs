@@ -6,6 +6,7 @@ use super::{
     blocking::blocking,
     campaign::{Campaign, consent, rules::use_rules},
     intake::{IntakeProgress, body_receiver::BodyReceiver, ingest::Ingest, notes::Notes, rejections::Rejections},
+    partition_outputs,
     plan::money::Money,
     prepare::Prepared,
     publish::{PublishOptions, Publisher, Stage, Tap},
@@ -16,6 +17,7 @@ use super::{
         Progress, RunChannels, SendEnd, Signal,
         earlier_stop::EarlierStop,
         follow::{FollowUntil, Following},
+        purse::Purse,
         queue::RequestQueue,
         retry::RetryOrder,
     },
@@ -136,7 +138,7 @@ impl Prepared {
         // A retry sends requests of a complete campaign again.
         let was_complete = was_complete && ledger.sums().attempts == attempts_before;
         let remarks = Remarks { was_complete, notes, completed, collected: false };
-        publish_and_report(&campaign, &ledger, publisher, end, ingested, remarks).await
+        publish_and_report(&campaign, &ledger, publisher, end, ingested, remarks, Some(&before.purse)).await
     }
 
     /// Fails the unsent requests of rows whose line was completed after they were read. Returns a message for each row.
@@ -254,6 +256,7 @@ pub async fn publish_and_report(
     mut end: SendEnd,
     ingested: Result<(), Error>,
     remarks: Remarks,
+    purse: Option<&Purse>,
 ) -> Result<RunReport, Error> {
     let published = if end.cut_short {
         None
@@ -266,6 +269,7 @@ pub async fn publish_and_report(
         return Ok(RunReport::cut_short(campaign, ledger.sums(), end.sent.stops));
     };
     ingested?;
+    partition_outputs::tell(purse, &campaign.out, &manifest).await;
     if manifest.complete {
         ledger.complete(campaign.clock.now_us()).await?;
         // Everything was sent, so stops that only prevent sending no longer apply to this run. The ledger keeps them: they

@@ -65,6 +65,11 @@ impl BookSource {
     }
 }
 
+/// Whether a partition may have this name.
+pub fn is_partition_name(name: &str) -> bool {
+    !name.trim().is_empty() && name.len() <= 200 && !name.contains(char::is_control)
+}
+
 /// How to reach the service. The API key is read only when it is needed.
 #[derive(Debug, Clone)]
 pub struct Service {
@@ -134,10 +139,9 @@ impl Service {
     /// # Errors
     /// It names no charge book, or the partition has no name.
     pub fn in_partition(mut self, partition: &str) -> Result<Service, Error> {
-        let is_name = !partition.trim().is_empty() && partition.len() <= 200 && !partition.contains(char::is_control);
         match &mut self.book {
             _ if self.simulate => {}
-            _ if !is_name => {
+            _ if !is_partition_name(partition) => {
                 let fault = "--partition: expected a name of at most 200 characters, such as 2026-11 or 7";
                 return Err(Error::Config(fault.to_owned()));
             }

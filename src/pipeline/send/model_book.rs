@@ -7,6 +7,7 @@ use crate::model::{
     budget::BalanceReading,
     shared_account::{PartitionName, Version},
     shared_budget::{Seen, Shared, Totals},
+    shared_partition::PartitionOutputs,
     shared_request::{Line, Owner, Told},
     state::State,
 };
@@ -25,6 +26,7 @@ struct Partition {
     /// Who runs it or ran it last.
     worker: u64,
     has_left: bool,
+    outputs: Option<PartitionOutputs>,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +69,7 @@ impl ModelBook {
                 turn: 0,
                 worker: 0,
                 has_left: true,
+                outputs: None,
             });
             tables.partitions.len() - 1
         });
@@ -316,6 +319,19 @@ impl SharedMoney for ModelPartition {
                 }
                 Ok(())
             })
+        }
+        .boxed()
+    }
+
+    fn published<'a>(&'a self, outputs: &'a PartitionOutputs) -> BoxFuture<'a, Result<(), Stop>> {
+        async move {
+            self.asked(|tables| {
+                let partition = &mut tables.partitions[self.at];
+                if partition.worker == self.worker {
+                    partition.outputs = Some(outputs.clone());
+                }
+            });
+            Ok(())
         }
         .boxed()
     }

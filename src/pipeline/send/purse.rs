@@ -9,6 +9,7 @@ use crate::{
         Credits, IdempotencyKey, RequestId, Stop,
         budget::{Account, BalanceReading, BudgetRefusal},
         shared_budget::Seen,
+        shared_partition::PartitionOutputs,
         shared_request::{Known, Line, LineStep, Owner, Told, line_step},
         state::State,
     },
@@ -69,6 +70,12 @@ pub trait SharedMoney: Send + Sync {
     /// # Errors
     /// The book cannot be reached, or another worker runs the partition.
     fn here(&self, leaves: bool) -> BoxFuture<'_, Result<(), Stop>>;
+
+    /// Tells what the partition has published. If another worker runs it by now, nothing is written.
+    ///
+    /// # Errors
+    /// The book cannot be reached.
+    fn published<'a>(&'a self, outputs: &'a PartitionOutputs) -> BoxFuture<'a, Result<(), Stop>>;
 }
 
 /// What a run may spend beside other partitions.
@@ -132,6 +139,11 @@ impl Purse {
             turn: Mutex::new(()),
             news: Notify::new(),
         }
+    }
+
+    /// The book, if there is one.
+    pub fn book(&self) -> Option<&dyn SharedMoney> {
+        self.money.as_deref()
     }
 
     /// Whether other partitions use the account.

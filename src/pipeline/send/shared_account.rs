@@ -8,6 +8,7 @@ use crate::{
         budget::BalanceReading,
         shared_account::{AccountState, PartitionName, Version},
         shared_budget::Seen,
+        shared_partition::PartitionOutputs,
         shared_request::{Line, Told},
     },
     throttle::{Bucket, SharedAccount},
@@ -141,6 +142,10 @@ impl SharedMoney for PartitionOfBook {
             told.map_err(stop)
         }
         .boxed()
+    }
+
+    fn published<'a>(&'a self, outputs: &'a PartitionOutputs) -> BoxFuture<'a, Result<(), Stop>> {
+        async move { self.book.published(outputs).await.map_err(stop) }.boxed()
     }
 }
 

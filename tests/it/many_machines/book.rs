@@ -27,7 +27,7 @@ fn the_book_is_created_once_and_workers_change_no_tables() {
             "SET ROLE etl; DO $$ BEGIN {statement}; RAISE EXCEPTION 'done'; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$;
              RESET ROLE; SELECT count(*) FROM pg_tables WHERE schemaname = 'rescreen'"
         ));
-        assert_eq!(refused, "6", "{statement}");
+        assert_eq!(refused, "7", "{statement}");
     }
     postgres.sql("UPDATE rescreen.book SET version = 2");
     book("etl", &["status"])

@@ -2,7 +2,11 @@
 //! from.
 
 use super::{Job, Machines};
-use crate::support::program::{Said, UnderWay, wait_while_it_grows};
+use crate::support::{
+    program::{Said, UnderWay, wait_while_it_grows},
+    schema::valid,
+};
+use serde_json::{Value, json};
 use std::{fs, process::Command};
 
 impl Machines {
@@ -15,6 +19,12 @@ impl Machines {
         let rows = texts.iter().flat_map(|text| text.lines());
         let rows: Vec<serde_json::Value> = rows.map(|row| serde_json::from_str(row).unwrap()).collect();
         (rows.iter().map(|row| row["credits"].as_u64().unwrap()).sum(), rows.len())
+    }
+
+    /// The first campaign in `book status --json`.
+    fn campaign(&self) -> Value {
+        let said = Said::of(&mut self.command("a", &["book", "status", "--json"])).exits(0);
+        valid(&said.stdout)["accounts"][0]["campaigns"][0].clone()
     }
 
     /// Loses everything that a worker has, except for its input.
@@ -50,12 +60,8 @@ fn the_same_content_in_two_parts_is_paid_once() {
     assert_eq!((machines.results_of("c"), machines.service.stats().checks()), ((0, 80), 80));
     let status = Said::of(&mut machines.command("a", &["book", "status"])).exits(0);
     for partition in ["a", "b", "c"] {
-        let line = status.stdout.lines().find(|line| line.trim_start().starts_with(&format!("t         {partition} ")));
-        assert!(
-            line.is_some_and(|line| line.contains(" ended ") && line.ends_with(" 0")),
-            "{partition}: {}",
-            status.stdout
-        );
+        let line = status.stdout.lines().find(|line| line.trim_start().starts_with(&format!("{partition} ")));
+        assert!(line.is_some_and(|line| line.contains(" complete ")), "{partition}: {}", status.stdout);
     }
 }
 
@@ -150,4 +156,64 @@ fn a_pod_of_an_indexed_job_runs_the_partition_of_its_index() {
     let mut pod = machines.command_of("a", &["run", "--yes"]);
     Said::of(pod.env("JOB_COMPLETION_INDEX", "7")).exits(0);
     assert_eq!(machines.postgres.sql("SELECT name, charged FROM rescreen.partition"), "7|3");
+}
+
+#[test]
+fn a_campaign_is_complete_when_all_partitions_that_it_should_have_are() {
+    let Some(machines) = Machines::new(&[]) else { return };
+    let expect = |worker: &str, names: &[&str]| {
+        Said::of(&mut machines.command(worker, &[&["book", "expect"], names].concat())).exits(0)
+    };
+    machines.prepare("a", &Job { rows: 7, ..Job::default() });
+    // Before any run; then again, with a name that was forgotten.
+    expect("a", &["a", "b"]).says("the campaign t should have 2 partitions");
+    let campaign = machines.campaign();
+    assert_eq!(campaign["lacks"], json!(["2 partitions are not begun"]), "{campaign:#}");
+    expect("a", &["b", "c", "a", "a"]).says("the campaign t should have 3 partitions");
+    machines.run("a").exits(0);
+    machines.prepare("b", &Job { rows: 5, max_credits: 9, ..Job::default() });
+    machines.run("b").exits(4);
+    let campaign = machines.campaign();
+    assert_eq!(campaign["complete"], false);
+    assert_eq!(campaign["lacks"], json!(["1 partition is not begun", "1 partition is not complete"]), "{campaign:#}");
+    Said::of(machines.run_as("b", "a2").args(["--out", "other"]))
+        .exits(2)
+        .says("partition `a2` of the campaign `t` is not one of the 3 that it should have: a, b, c. Correct the name");
+    Said::of(machines.command("b", &["run", "--yes"]).args(["--max-credits", "100"])).exits(0);
+    machines.start("c", &Job { rows: 3, ..Job::default() }).ends().exits(0);
+    let campaign = machines.campaign();
+    assert_eq!((&campaign["complete"], &campaign["lacks"]), (&json!(true), &json!([])), "{campaign:#}");
+    assert_eq!((&campaign["partitions_expected"], &campaign["partitions_complete"]), (&json!(3), &json!(3)));
+    let all = json!({ "rows": 15, "results": 15, "failures": 0, "pending": 0, "skipped": 0, "credits": 15 });
+    assert_eq!((&campaign["outputs"], &campaign["credits"]), (&all, &json!({ "charged": 15, "held": 0 })));
+    let manifest = fs::read(machines.folder.path().join("c/out/t/manifest.json")).unwrap();
+    assert_eq!(campaign["partitions"][2]["manifest_sha256"], rescreen::files::sha256_of(manifest.as_slice()).unwrap());
+
+    // A worker that was killed says nothing any more.
+    machines
+        .postgres
+        .sql("UPDATE rescreen.partition SET left_at = NULL, seen_at = seen_at - interval '2 minutes' WHERE name = 'c'");
+    assert_eq!(machines.campaign()["lacks"], json!(["1 partition is silent"]));
+    let status = Said::of(&mut machines.command("a", &["book", "status"])).exits(0);
+    status.shows("campaign t: not complete: 1 partition is silent").shows("silent 2 min");
+}
+
+#[test]
+fn the_book_is_checked_against_its_requests_and_the_rows_that_were_published() {
+    let Some(machines) = Machines::new(&[]) else { return };
+    machines.start("a", &Job { rows: 4, ..Job::default() }).ends().exits(0);
+    machines.prepare("b", &Job { rows: 4, people: Some("a"), ..Job::default() });
+    machines.copy("a/in.csv", "b");
+    machines.run("b").exits(0);
+    let check = || Said::of(&mut machines.command("a", &["book", "check"]));
+    check().exits(0).shows("can be used from here, and its sums add up");
+    assert_eq!(machines.campaign()["same_input"], json!([["a", "b"]]));
+    Said::of(&mut machines.command("a", &["book", "status"])).exits(0).shows("partitions a and b have the same input");
+    machines.postgres.sql("UPDATE rescreen.partition SET charged = 5 WHERE name = 'a'");
+    check()
+        .exits(2)
+        .shows("partition `a` of the campaign `t` has 5 credits charged and 0 held, and its requests have 4 and 0")
+        .shows("the rows of partition `a` of the campaign `t` have 4 credits, and its requests were charged 5");
+    let lacks = machines.campaign()["lacks"].clone();
+    assert!(lacks[0].as_str().unwrap().contains("rescreen book expect"), "{lacks}");
 }

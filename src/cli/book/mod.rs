@@ -1,19 +1,21 @@
 //! `rescreen book`: creates, shows and checks the charge book that workers on several machines share.
 
+mod expect;
+mod status;
+
 use super::{
     campaign_args::CampaignArgs,
     output::{to_stderr, to_stdout},
-    table::of_page,
 };
 use clap::{Args, Subcommand};
 use rescreen::{
     Error,
-    book::{self, AccountName, AccountRow, Address, PartitionRow},
+    book::{self, AccountName, AccountRow, Address},
     client::origin_of,
-    model::{Clock, ExitCode, Mode, clock::local_time, printable::printable},
-    pipeline::{BookSource, read_secret, system_user, wording::counted},
+    model::{ExitCode, clock::local_time, printable::printable},
+    pipeline::{BookSource, campaign::file::CampaignFile, read_secret, system_user, wording::counted},
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct BookArgs {
@@ -25,9 +27,11 @@ pub struct BookArgs {
 enum BookCommand {
     /// Create the book in a PostgreSQL database, as its owner
     Init(PlaceArgs),
-    /// Show the accounts, what keeps them from sending, and the partitions of their campaigns
-    Status(PlaceArgs),
-    /// Check that this machine and this role can use the book
+    /// Say which partitions a campaign should have, so that it is known when it is complete
+    Expect(expect::ExpectArgs),
+    /// Show the accounts, what keeps them from sending, and how far the partitions of their campaigns are
+    Status(status::StatusArgs),
+    /// Check that this machine and this role can use the book, and that its sums add up
     Check(PlaceArgs),
     /// Let the workers of an account send again, after a person has found out why they were stopped
     Resume(ResumeArgs),
@@ -61,26 +65,46 @@ struct ResumeArgs {
 struct Place {
     address: Address,
     origin: Option<String>,
-    account: Option<String>,
+    source: BookSource,
+    /// The campaign file names a book, and so an account.
+    is_named: bool,
 }
 
 pub async fn book(args: BookArgs) -> Result<ExitCode, Error> {
     match args.command {
         BookCommand::Init(place) => init(place.find()?).await,
-        BookCommand::Status(place) => status(place.find()?).await,
+        BookCommand::Expect(args) => expect::expect(args).await,
+        BookCommand::Status(args) => status::status(args).await,
         BookCommand::Check(place) => check(place.find()?).await,
         BookCommand::Resume(args) => resume(args).await,
     }
 }
 
+impl BookArgs {
+    /// Whether the command prints a JSON object.
+    pub fn is_json(&self) -> bool {
+        matches!(&self.command, BookCommand::Status(args) if args.json)
+    }
+}
+
 impl PlaceArgs {
     fn find(self) -> Result<Place, Error> {
-        let flags = CampaignArgs { config: self.config, ..CampaignArgs::default() };
-        let (file, base) = flags.fold()?;
+        let (file, base) = self.file()?;
+        Place::of(&file, &base)
+    }
+
+    /// The campaign file, and the folder that its paths are relative to.
+    fn file(self) -> Result<(CampaignFile, PathBuf), Error> {
+        CampaignArgs { config: self.config, ..CampaignArgs::default() }.fold()
+    }
+}
+
+impl Place {
+    fn of(file: &CampaignFile, base: &Path) -> Result<Place, Error> {
         let source = BookSource::of(&file.ledger)?.unwrap_or_default();
-        let url = read_secret(&source.url, "the URL of the charge book", &base)?;
-        let account = file.ledger.book.is_some().then_some(source.account);
-        Ok(Place { address: Address::new(&url)?, origin: file.service.url.as_deref().map(origin_of), account })
+        let url = read_secret(&source.url, "the URL of the charge book", base)?;
+        let (origin, is_named) = (file.service.url.as_deref().map(origin_of), file.ledger.book.is_some());
+        Ok(Place { address: Address::new(&url)?, origin, source, is_named })
     }
 }
 
@@ -95,77 +119,16 @@ async fn init(place: Place) -> Result<ExitCode, Error> {
     Ok(ExitCode::Complete)
 }
 
-async fn status(place: Place) -> Result<ExitCode, Error> {
-    let accounts = book::accounts(&place.address).await?;
-    if accounts.is_empty() {
-        to_stderr("the charge book has no account yet; the first run that uses it adds one");
-    }
-    for (at, row) in accounts.iter().enumerate() {
-        if at > 0 {
-            to_stdout("");
-        }
-        lines(row).iter().for_each(|line| to_stdout(line));
-    }
-    Ok(ExitCode::Complete)
-}
-
-fn lines(row: &AccountRow) -> Vec<String> {
-    let AccountName { origin, name } = &row.account;
-    let mut lines = vec![format!(
-        "account {} at {}: {} requests a minute, at most {} in any",
-        printable(name),
-        printable(origin),
-        row.per_minute,
-        row.per_minute_max
-    )];
-    if let Some(halt) = &row.halt {
-        lines.push(format!(
-            "  halted at {} by {}: {}",
-            local_time(halt.at_us),
-            printable(&halt.worker),
-            printable(&halt.message)
-        ));
-    }
-    if let Some(until_us) = row.paused_until_us {
-        lines.push(format!("  waits until {}: the service asked for it", local_time(until_us)));
-    }
-    if row.partitions.is_empty() {
-        lines.push("  no campaign".to_owned());
-        return lines;
-    }
-    let mut table = of_page(&["campaign", "partition", "worker", "began", "last seen", "charged", "held"]);
-    for partition in &row.partitions {
-        let PartitionRow { campaign, mode, name, worker, began_at_us, seen_at_us, has_left, charged, held } = partition;
-        let mode = if mode == Mode::Production.as_str() { String::new() } else { format!(" ({})", printable(mode)) };
-        table.add_row([
-            format!("{}{mode}", printable(campaign)),
-            printable(name).into_owned(),
-            printable(worker).into_owned(),
-            local_time(*began_at_us),
-            if *has_left { "ended".to_owned() } else { ago(Clock::System.now_us().saturating_sub(*seen_at_us)) },
-            charged.to_string(),
-            held.to_string(),
-        ]);
-    }
-    lines.extend(table.to_string().lines().map(|line| format!("  {}", line.trim_end())));
-    lines
-}
-
-/// How long ago something was. The clocks of the book and of this machine may differ by some seconds.
-fn ago(us: i64) -> String {
-    match us / 1_000_000 {
-        ..60 => "now".to_owned(),
-        seconds => format!("{} ago", counted(seconds.unsigned_abs() / 60, "minute", "minutes")),
-    }
-}
-
 async fn check(place: Place) -> Result<ExitCode, Error> {
     let faults = book::check(&place.address).await?;
     for fault in &faults {
         to_stdout(fault);
     }
     match faults.len() as u64 {
-        0 => to_stdout(&format!("the charge book in the database {} can be used from here", place.address.shown())),
+        0 => to_stdout(&format!(
+            "the charge book in the database {} can be used from here, and its sums add up",
+            place.address.shown()
+        )),
         faults => to_stderr(&format!("{} with the charge book", counted(faults, "fault", "faults"))),
     }
     Ok(if faults.is_empty() { ExitCode::Complete } else { ExitCode::Usage })
@@ -174,7 +137,7 @@ async fn check(place: Place) -> Result<ExitCode, Error> {
 async fn resume(args: ResumeArgs) -> Result<ExitCode, Error> {
     let place = args.place.find()?;
     let origin = args.url.as_deref().map(origin_of).or(place.origin);
-    let name = args.account.or(place.account);
+    let name = args.account.or(place.is_named.then_some(place.source.account));
     if args.reason.trim().is_empty() {
         return Err(Error::Config("--reason: expected what was found and done, found nothing".to_owned()));
     }
