@@ -5,7 +5,7 @@ use super::{
     AccountName, BookError,
     partition::shown,
     session::{Address, answered, answered_in},
-    worker::{entered, halt_of, opened},
+    worker::{account_of, halt_of, opened},
 };
 use crate::model::{Halt, Mode, Rate};
 use std::time::Duration;
@@ -38,12 +38,21 @@ pub async fn create(address: &Address) -> Result<(), BookError> {
     answered(transaction.commit()).await
 }
 
-/// Checks that the book can be used from here, with this role. Returns what is not as it should be.
+/// What a check has found.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// What is not as it should be.
+    pub faults: Vec<String>,
+    /// What a person should know, and can explain.
+    pub remarks: Vec<String>,
+}
+
+/// Checks that the book can be used from here, with this role, and that its sums add up.
 ///
 /// # Errors
 /// The book is absent, does not answer or is on an unfit server.
-pub async fn check(address: &Address) -> Result<Vec<String>, BookError> {
-    let client = opened(address).await?;
+pub async fn check(address: &Address) -> Result<Findings, BookError> {
+    let mut client = opened(address).await?;
     let mut faults = Vec::new();
     if address.is_pooled(&client).await? {
         faults.push("a pooler gives one session to several connections; connect to the server itself".to_owned());
@@ -73,45 +82,47 @@ pub async fn check(address: &Address) -> Result<Vec<String>, BookError> {
                 .to_owned(),
         );
     }
-    faults.extend(sums(&client).await?);
-    Ok(faults)
+    let mut findings = Findings { faults, remarks: Vec::new() };
+    if may_write {
+        sums(&mut client, &mut findings).await?;
+    }
+    Ok(findings)
 }
 
 /// How long the sum of all requests may take. PostgreSQL adds up some millions in a second.
 const SUMS_MAX: Duration = Duration::from_secs(600);
 
 /// The partitions whose sums are not those of their requests, or not those of their published rows.
-async fn sums(client: &Client) -> Result<Vec<String>, BookError> {
-    answered(client.batch_execute("SET statement_timeout = 0")).await?;
+async fn sums(client: &mut Client, findings: &mut Findings) -> Result<(), BookError> {
+    let transaction = answered(client.build_transaction().read_only(true).start()).await?;
+    answered(transaction.batch_execute("SET LOCAL statement_timeout = '590s'")).await?;
     let sql = "SELECT p.campaign, p.name, p.charged, p.held, coalesce(r.charged, 0)::int8, coalesce(r.held, 0)::int8,
                       o.credits
                FROM rescreen.partition p
                LEFT JOIN (SELECT partition, sum(charged) AS charged, sum(held) AS held FROM rescreen.request GROUP BY 1) r
                     ON r.partition = p.id
                LEFT JOIN LATERAL (SELECT (p.outputs->>'credits')::int8 AS credits
-                                  WHERE p.left_at IS NOT NULL AND p.published_at >= p.began_at) o ON true
+                                  WHERE p.published_at IS NOT NULL AND jsonb_typeof(p.outputs->'credits') = 'number') o ON true
                WHERE p.charged <> coalesce(r.charged, 0) OR p.held <> coalesce(r.held, 0) OR p.charged <> o.credits
                ORDER BY p.id";
-    let mut faults = Vec::new();
-    for row in answered_in(SUMS_MAX, client.query(sql, &[])).await? {
+    for row in answered_in(SUMS_MAX, transaction.query(sql, &[])).await? {
         let partition = shown(row.try_get(0)?, row.try_get(1)?);
         let at = |at: usize| row.try_get::<_, i64>(at);
         let (charged, held, of_requests) = (at(2)?, at(3)?, (at(4)?, at(5)?));
         if (charged, held) != of_requests {
-            faults.push(format!(
+            findings.faults.push(format!(
                 "{partition} has {charged} credits charged and {held} held, and its requests have {} and {}: the tables were \
                  changed by hand, or restored in part",
                 of_requests.0, of_requests.1
             ));
         }
         if let Some(credits) = row.try_get::<_, Option<i64>>(6)?.filter(|credits| *credits != charged) {
-            faults.push(format!(
-                "the rows of {partition} have {credits} credits, and its requests were charged {charged}: run it again, and it \
-                 publishes what its ledger and the book know"
+            findings.remarks.push(format!(
+                "the rows of {partition} have {credits} credits, and its requests in the book were charged {charged}"
             ));
         }
     }
-    Ok(faults)
+    Ok(())
 }
 
 /// The partitions that a campaign should have.
@@ -123,11 +134,11 @@ pub struct Expected {
     pub partitions: Vec<String>,
 }
 
-/// Records which partitions a campaign should have, in place of what was said before. The account is created if it is new. Returns
-/// the partitions that have begun and are not among them.
+/// Records which partitions a campaign should have, in place of what was said before. An account that is new is created with this rate.
+/// Returns the partitions that have begun and are not among them.
 ///
 /// # Errors
-/// The book is absent or does not answer, or the account has another rate.
+/// The book is absent or does not answer.
 pub async fn expect(
     address: &Address,
     account: &AccountName,
@@ -136,18 +147,19 @@ pub async fn expect(
     who: &str,
 ) -> Result<Vec<String>, BookError> {
     let mut client = opened(address).await?;
-    let account = entered(&mut client, account, rate).await?;
+    let transaction = answered(client.transaction()).await?;
+    let account = account_of(&transaction, account, rate).await?;
     let Expected { campaign, mode, partitions } = expected;
     let sql =
         "INSERT INTO rescreen.campaign AS c (account, campaign, mode, partitions, who) VALUES ($1, $2, $3, $4, $5)
                ON CONFLICT (account, campaign, mode)
                DO UPDATE SET partitions = $4, who = $5, at = clock_timestamp() WHERE c.partitions <> $4";
     let mode = mode.as_str();
-    answered(client.execute(sql, &[&account, campaign, &mode, partitions, &who])).await?;
-    let sql =
-        "SELECT name FROM rescreen.partition WHERE account = $1 AND campaign = $2 AND mode = $3 AND name <> ALL ($4)
-               ORDER BY id";
-    let others = answered(client.query(sql, &[&account, campaign, &mode, partitions])).await?;
+    answered(transaction.execute(sql, &[&account, campaign, &mode, partitions, &who])).await?;
+    let sql = "SELECT p.name FROM rescreen.partition p LEFT JOIN unnest($4::text[]) n (name) ON n.name = p.name
+               WHERE p.account = $1 AND p.campaign = $2 AND p.mode = $3 AND n.name IS NULL ORDER BY p.id";
+    let others = answered(transaction.query(sql, &[&account, campaign, &mode, partitions])).await?;
+    answered(transaction.commit()).await?;
     others.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 

@@ -15,7 +15,7 @@ mod session;
 mod tls;
 mod worker;
 
-pub use admin::{Expected, WORKER_ROLE, check, create, expect, resume};
+pub use admin::{Expected, Findings, WORKER_ROLE, check, create, expect, resume};
 pub use error::BookError;
 pub use overview::{AccountRow, accounts};
 pub use session::Address;

@@ -59,7 +59,7 @@ async fn campaigns(client: &Client, account: i64) -> Result<Vec<CampaignRow>, Bo
     }
     let sql = "SELECT campaign, mode, name, worker, (extract(epoch FROM began_at) * 1000000)::int8,
                (extract(epoch FROM seen_at) * 1000000)::int8, left_at IS NULL,
-               seen_at < clock_timestamp() - interval '60 seconds', published_at >= began_at, outputs::text, charged, held
+               seen_at < clock_timestamp() - interval '60 seconds', published_at IS NOT NULL, outputs::text, charged, held
                FROM rescreen.partition WHERE account = $1 ORDER BY left_at IS NULL DESC, seen_at DESC, id";
     let mut campaigns: Vec<CampaignRow> = Vec::new();
     let campaign_of = |(campaign, mode): (String, String), names: Option<&BTreeSet<String>>| {
@@ -110,11 +110,10 @@ fn not_begun(name: &str) -> PartitionRow {
 fn partition(row: &Row, expected: Option<&BTreeSet<String>>) -> Result<PartitionRow, BookError> {
     let name: String = row.try_get(2)?;
     let (is_here, is_silent): (bool, bool) = (row.try_get(6)?, row.try_get(7)?);
-    let is_published = row.try_get::<_, Option<bool>>(8)?.unwrap_or_default();
+    let is_published: bool = row.try_get(8)?;
+    // What another release has written may not be readable.
     let outputs: Option<String> = row.try_get(9)?;
-    let unreadable = |_| BookError::Refused(format!("what partition `{name}` published cannot be read"));
-    let outputs: Option<PartitionOutputs> =
-        outputs.map(|text| serde_json::from_str(&text).map_err(unreadable)).transpose()?;
+    let outputs: Option<PartitionOutputs> = outputs.and_then(|text| serde_json::from_str(&text).ok());
     let is_complete = is_published && outputs.as_ref().is_some_and(|outputs| outputs.is_complete);
     let credits = |at: usize| -> Result<Credits, BookError> {
         // The table allows no negative amount.

@@ -22,8 +22,11 @@ impl Book {
         if !self.asked(Line::Credits, sql, &[&self.account, campaign, &mode, key_secret]).await?.is_empty() {
             return Err(BookError::OtherKeys { campaign: campaign.clone() });
         }
-        let sql = "SELECT partitions FROM rescreen.campaign
-                   WHERE account = $1 AND campaign = $2 AND mode = $3 AND $4 <> ALL (partitions)";
+        // One that was charged before may settle what it has.
+        let sql = "SELECT partitions FROM rescreen.campaign c
+                   WHERE account = $1 AND campaign = $2 AND mode = $3 AND $4 <> ALL (partitions)
+                   AND NOT EXISTS (SELECT FROM rescreen.partition p WHERE p.account = $1 AND p.campaign = $2 AND p.mode = $3
+                                   AND p.name = $4 AND p.armed > 0)";
         if let Some(row) = self.asked(Line::Credits, sql, &[&self.account, campaign, &mode, partition]).await?.first() {
             let names: Vec<String> = row.try_get(0)?;
             return Err(not_expected(&name, &names));
@@ -129,11 +132,10 @@ impl Book {
 const NAMES_SHOWN: usize = 5;
 
 fn not_expected(name: &PartitionName, expected: &[String]) -> BookError {
-    let mut names = about_nearest(&name.partition, expected.iter().map(String::as_str));
-    names.extend(expected.iter().map(String::as_str).take(NAMES_SHOWN));
-    names.sort_unstable();
-    names.dedup();
-    names.truncate(NAMES_SHOWN);
+    let all = || expected.iter().map(String::as_str);
+    let mut names = about_nearest(&name.partition, all());
+    let others: Vec<&str> = all().filter(|other| !names.contains(other)).take(NAMES_SHOWN - names.len()).collect();
+    names.extend(others);
     let more = if names.len() < expected.len() { ", …" } else { "" };
     BookError::NotExpected {
         partition: shown(&name.campaign, &name.partition),

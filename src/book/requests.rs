@@ -54,7 +54,7 @@ impl Book {
                            WHERE r.account = here.id AND r.key = $7 AND r.partition = $4),
                    more AS (SELECT $12 - coalesce((SELECT held FROM old), 0) AS held,
                                    $13 - coalesce((SELECT charged FROM old), 0) AS charged),
-                   mine AS (UPDATE rescreen.partition p SET turn = turn + 1, seen_at = clock_timestamp(),
+                   mine AS (UPDATE rescreen.partition p SET turn = turn + 1, seen_at = clock_timestamp(), published_at = NULL,
                             held = p.held + more.held, charged = p.charged + more.charged,
                             armed = p.armed + greatest(more.held + more.charged, 0)
                             FROM here, more WHERE p.id = $4 RETURNING p.id)
@@ -127,8 +127,8 @@ impl Book {
                                    coalesce(sum(greatest(held + charged, 0)), 0)::int8 AS armed FROM changed),
                    grown AS (UPDATE rescreen.account a SET money = money + 1 FROM more
                              WHERE a.id = $1 AND more.armed > 0)
-                   UPDATE rescreen.partition p SET turn = turn + 1, seen_at = clock_timestamp(), held = p.held + more.held,
-                          charged = p.charged + more.charged, armed = p.armed + more.armed
+                   UPDATE rescreen.partition p SET turn = turn + 1, seen_at = clock_timestamp(), published_at = NULL,
+                          held = p.held + more.held, charged = p.charged + more.charged, armed = p.armed + more.armed
                    FROM own, more WHERE p.id = own.id RETURNING p.id";
         // A request that was claimed and not armed has one attempt fewer than its claim.
         let Partition { id, token, name } = self.own_partition()?;

@@ -67,7 +67,7 @@ CREATE TABLE rescreen.partition (
     began_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     seen_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
     left_at    timestamptz,
-    -- What it has published: the totals of its manifest.
+    -- What it has published: the totals of its manifest. Without a time, something has become of a request since.
     outputs    jsonb,
     published_at timestamptz,
     UNIQUE (account, campaign, mode, name)

@@ -21,7 +21,7 @@ use tokio::{
     sync::{Mutex, OnceCell},
     time::Instant,
 };
-use tokio_postgres::{Client, Row, types::ToSql};
+use tokio_postgres::{Client, Row, Transaction, types::ToSql};
 
 /// How long a book may be away before a worker ends. A restart of the server takes seconds, a failover less than this.
 const AWAY_MAX: Duration = Duration::from_secs(60);
@@ -293,22 +293,34 @@ async fn expect_version(client: &Client) -> Result<(), BookError> {
     if found == BOOK_VERSION { Ok(()) } else { Err(BookError::Version { found, expected: BOOK_VERSION }) }
 }
 
-/// The number of the account. Its rate is changed if no worker uses it.
-pub(super) async fn entered(client: &mut Client, account: &AccountName, rate: Rate) -> Result<i64, BookError> {
+/// The number of the account. One that is new gets this rate.
+pub(super) async fn account_of(
+    transaction: &Transaction<'_>,
+    account: &AccountName,
+    rate: Rate,
+) -> Result<i64, BookError> {
     let (per_minute, per_minute_max) = columns(rate);
-    let transaction = answered(client.transaction()).await?;
     let sql = "INSERT INTO rescreen.account (origin, name, per_minute, per_minute_max) VALUES ($1, $2, $3, $4)
                ON CONFLICT DO NOTHING";
     answered(transaction.execute(sql, &[&account.origin, &account.name, &per_minute, &per_minute_max])).await?;
+    let sql = "SELECT id FROM rescreen.account WHERE origin = $1 AND name = $2";
+    Ok(answered(transaction.query_one(sql, &[&account.origin, &account.name])).await?.try_get(0)?)
+}
+
+/// The number of the account. Its rate is changed if no worker uses it.
+async fn entered(client: &mut Client, account: &AccountName, rate: Rate) -> Result<i64, BookError> {
+    let (per_minute, per_minute_max) = columns(rate);
+    let transaction = answered(client.transaction()).await?;
+    let id = account_of(&transaction, account, rate).await?;
     // The longest pause that a run waits for is 15 minutes. A worker that only follows jobs may be silent for longer: it then
     // finds another rate, and ends.
-    let sql = "SELECT id, per_minute, per_minute_max,
+    let sql = "SELECT per_minute, per_minute_max,
                (SELECT count(*) FROM rescreen.worker w WHERE w.account = a.id AND w.left_at IS NULL
                 AND w.seen_at > clock_timestamp() - interval '20 minutes')
-               FROM rescreen.account a WHERE origin = $1 AND name = $2 FOR NO KEY UPDATE";
-    let row = answered(transaction.query_one(sql, &[&account.origin, &account.name])).await?;
-    let (id, workers): (i64, i64) = (row.try_get(0)?, row.try_get(3)?);
-    let known = (row.try_get::<_, i64>(1)?, row.try_get::<_, i64>(2)?);
+               FROM rescreen.account a WHERE id = $1 FOR NO KEY UPDATE";
+    let row = answered(transaction.query_one(sql, &[&id])).await?;
+    let workers: i64 = row.try_get(2)?;
+    let known = (row.try_get::<_, i64>(0)?, row.try_get::<_, i64>(1)?);
     if known != (per_minute, per_minute_max) {
         if workers > 0 {
             return Err(other_rate(rate, known));

@@ -16,6 +16,7 @@ mod diff;
 mod doctor;
 mod export;
 mod exposition;
+mod filter;
 mod init;
 mod json;
 mod json_run;
@@ -81,6 +82,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Run a campaign, or resume it
     Run(run::RunArgs),
+    /// Check the rows of standard input, and write a row for each on standard output, for Spark, Ray and other engines
+    Filter(filter::FilterArgs),
     /// Finish requests that were already sent, get the results of jobs, and publish, using only the ledger
     Collect(collect::CollectArgs),
     /// Publish all results of a campaign into a new folder, judged by the current declarations
@@ -238,6 +241,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Init(args) => init::init(&args, &cli.output),
         Command::Plan(args) => plan::plan(args).await,
         Command::Run(args) => run::run(args, &cli.output).await,
+        Command::Filter(args) => filter::filter(args, &cli.output).await,
         Command::Collect(args) => collect::collect(args, &cli.output).await,
         Command::Export(args) => export::export(args, &cli.output).await,
         Command::Report(args) => report::report(args, &cli.output).await,

@@ -92,7 +92,7 @@ async fn run_to_its_end(args: RunArgs, summary: &mut Summary, output: &OutputArg
             Some(code) => Some(RetryOrder { code: retry_code(code)?, unproven: args.retry_unproven }),
             None => None,
         },
-        tap: args.stdout.then(|| Box::new(stdout::Rows) as Tap),
+        tap: args.stdout.then(|| Box::new(stdout::Rows { are_kept: true }) as Tap),
         continue_anyway: args.continue_anyway,
         lift_pause: args.lift_pause,
         accept_unrecognised: args.accept_unrecognised,
@@ -156,7 +156,10 @@ pub async fn run_campaign(
         output.say(note);
     }
     if prepared.campaign().mode == Mode::Production && !yes {
-        confirm(prepared.campaign(), prepared.used())?;
+        if let Err(error) = confirm(prepared.campaign(), prepared.used()) {
+            prepared.leave().await;
+            return Err(error);
+        }
     }
     let (progress, seen) = watch::channel(Progress::default());
     let served = serve(metrics, &seen, output);

@@ -14,7 +14,7 @@ static STATE: Mutex<State> = Mutex::new(State { end: None, has_rows: false });
 struct State {
     /// Why nothing more is written.
     end: Option<End>,
-    /// Rows of `run --stdout` were among the output. They are also in the output folder.
+    /// Rows were among the output that are also in the output folder.
     has_rows: bool,
 }
 
@@ -70,12 +70,20 @@ fn shown(fault: &str, has_rows: bool) -> String {
     format!("error: standard output: expected to write all of it, found: {fault}; {advice}")
 }
 
+/// Whether the reader has gone.
+pub fn is_closed() -> bool {
+    state().end == Some(End::Closed)
+}
+
 /// Standard output as a writer of result rows.
-pub struct Rows;
+pub struct Rows {
+    /// The rows are also in the output folder.
+    pub are_kept: bool,
+}
 
 impl Write for Rows {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        state().has_rows = true;
+        state().has_rows |= self.are_kept;
         write(bytes);
         match state().end {
             None => Ok(bytes.len()),

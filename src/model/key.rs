@@ -90,6 +90,11 @@ impl KeySecret {
         fingerprint(b"rescreen key secret", self.0.expose_secret())
     }
 
+    /// A digest of a text that only those who know the secret can make.
+    pub fn digest(&self, text: &str) -> String {
+        hex(&self.sign(text.as_bytes()))
+    }
+
     fn sign(&self, form: &[u8]) -> Vec<u8> {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(self.0.expose_secret().as_bytes()).expect("HMAC takes a key of any length");

@@ -2,6 +2,7 @@
 
 use super::credits::Credits;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a partition has published: the totals of its manifest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,22 +126,57 @@ impl CampaignRow {
                 count => lacks.push(format!("{count} partitions are {}", state.as_str())),
             }
         }
-        let (charged, held) = self.charged_and_held();
-        let credits = self.outputs().credits;
-        if lacks.is_empty() && (charged != credits || held > Credits::ZERO) {
-            lacks.push(format!(
-                "its rows have {credits} credits, and its requests were charged {charged} and hold {held}"
-            ));
+        for (first, second) in with_the_same_input(self) {
+            lacks.push(format!("partitions {first} and {second} have the same input"));
+        }
+        for partition in self.partitions.iter().filter(|partition| !partition.is_expected) {
+            if partition.held > Credits::ZERO {
+                lacks.push(format!("{}, which is not expected, holds {} credits", partition.shown(), partition.held));
+            }
         }
         lacks
     }
+
+    /// What a person should know, and can explain: where the credits in the rows are not what the requests were charged.
+    pub fn remarks(&self) -> Vec<String> {
+        let remark = |partition: &PartitionRow| {
+            let (charged, credits) = (partition.charged, partition.outputs.as_ref().map(|outputs| outputs.credits));
+            match (partition.is_expected, credits) {
+                (false, _) if charged > Credits::ZERO => {
+                    Some(format!("{}, which is not expected, was charged {charged} credits", partition.shown()))
+                }
+                (true, Some(credits)) if partition.state == PartitionState::Complete && credits < charged => {
+                    Some(format!(
+                        "{} was charged {charged} credits, and its rows have {credits}: it was charged for content that is no \
+                     longer in its input",
+                        partition.shown()
+                    ))
+                }
+                (true, Some(credits)) if partition.state == PartitionState::Complete && credits > charged => {
+                    Some(format!(
+                        "the rows of {} have {credits} credits, and the book has {charged}: it was charged for content of another \
+                     partition",
+                        partition.shown()
+                    ))
+                }
+                _ => None,
+            }
+        };
+        self.partitions.iter().filter_map(remark).collect()
+    }
 }
 
-/// Partitions with the same content of their inputs, in pairs: most likely a worker was given the input of another one.
-pub fn with_the_same_input(campaign: &CampaignRow) -> Vec<(&str, &str)> {
-    let mut seen: std::collections::BTreeMap<&str, &str> = std::collections::BTreeMap::new();
+impl PartitionRow {
+    fn shown(&self) -> String {
+        if self.name.is_empty() { "the campaign".to_owned() } else { format!("partition {}", self.name) }
+    }
+}
+
+/// Expected partitions with the same content of their inputs, in pairs: most likely a worker was given the input of another one.
+fn with_the_same_input(campaign: &CampaignRow) -> Vec<(&str, &str)> {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     let mut pairs = Vec::new();
-    for partition in &campaign.partitions {
+    for partition in campaign.own() {
         let Some(outputs) = partition.outputs.as_ref().filter(|outputs| outputs.rows > 0) else { continue };
         match seen.get(outputs.input.as_str()) {
             Some(first) => pairs.push((*first, partition.name.as_str())),
@@ -175,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_campaign_is_complete_if_all_expected_partitions_are_and_the_credits_add_up() {
+    fn a_campaign_is_complete_if_all_expected_partitions_are() {
         use PartitionState::{Complete, NotBegun, NotComplete, Running, Silent};
         let [a, b] = ["a", "b"].map(|name| partition(name, Complete, 3));
         let both = campaign(Some(2), vec![a.clone(), b.clone()]);
@@ -184,15 +220,15 @@ mod tests {
             let other = PartitionRow { state, ..b.clone() };
             let lacks = campaign(Some(2), vec![a.clone(), other.clone()]).lacks();
             assert_eq!(lacks, [format!("1 partition is {}", state.as_str())]);
-            // One that is not expected does not count, but what it was charged does.
-            let extra = PartitionRow { is_expected: false, ..other };
-            let lacks = campaign(Some(1), vec![a.clone(), extra]).lacks();
-            assert_eq!(lacks, ["its rows have 3 credits, and its requests were charged 6 and hold 0"]);
+            // One that is not expected does not count, but a person should know what it was charged.
+            let extra = campaign(Some(1), vec![a.clone(), PartitionRow { is_expected: false, ..other }]);
+            assert_eq!((extra.lacks(), extra.outputs().rows), (vec![], 5));
+            assert_eq!(extra.remarks(), ["partition b, which is not expected, was charged 3 credits"]);
         }
         assert!(campaign(None, vec![a.clone(), b.clone()]).lacks()[0].contains("rescreen book expect"));
         assert!(campaign(None, vec![partition("", Complete, 3)]).lacks().is_empty(), "it is not divided");
-        let holds = PartitionRow { held: Credits(1), ..b };
-        assert_eq!(campaign(Some(2), vec![a, holds]).lacks().len(), 1);
+        let holds = PartitionRow { held: Credits(1), is_expected: false, ..b };
+        assert_eq!(campaign(Some(1), vec![a, holds]).lacks(), ["partition b, which is not expected, holds 1 credits"]);
     }
 
     #[test]
@@ -200,9 +236,26 @@ mod tests {
         let [a, b, c] = ["a", "b", "c"].map(|name| partition(name, PartitionState::Complete, 0));
         let mut same = c.clone();
         same.outputs.as_mut().unwrap().input = "a 0".to_owned();
-        assert_eq!(with_the_same_input(&campaign(None, vec![a.clone(), b.clone(), same.clone()])), [("a", "c")]);
+        let lacks = |partitions: &[&PartitionRow]| {
+            campaign(Some(3), partitions.iter().map(|partition| (*partition).clone()).collect()).lacks()
+        };
+        assert_eq!(lacks(&[&a, &b, &same]), ["partitions a and c have the same input"]);
+        assert_eq!(lacks(&[&a, &b, &PartitionRow { is_expected: false, ..same.clone() }]), [""; 0]);
         // Two empty inputs are no mistake.
         same.outputs.as_mut().unwrap().rows = 0;
-        assert_eq!(with_the_same_input(&campaign(None, vec![a, b, same])), []);
+        assert_eq!(lacks(&[&a, &b, &same]), [""; 0]);
+    }
+
+    #[test]
+    fn credits_that_differ_are_remarked() {
+        let mut a = partition("a", PartitionState::Complete, 3);
+        for (charged, says) in
+            [(3, None), (4, Some("partition a was charged 4")), (2, Some("the rows of partition a have 3"))]
+        {
+            a.charged = Credits(charged);
+            let remarks = campaign(Some(1), vec![a.clone()]).remarks();
+            assert_eq!(remarks.len(), usize::from(says.is_some()), "{remarks:?}");
+            assert!(says.is_none_or(|says| remarks[0].starts_with(says)), "{remarks:?}");
+        }
     }
 }

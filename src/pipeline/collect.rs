@@ -16,6 +16,7 @@ use super::{
         rules::{compile_rules, use_rules},
     },
     intake::IntakeProgress,
+    partition_outputs,
     prepare::{context, known_service},
     publish::{PublishOptions, Publisher},
     report::{Remarks, RunReport},
@@ -248,8 +249,13 @@ impl Collection {
             }
         }
         let remarks = Remarks { was_complete, collected: true, ..Remarks::default() };
-        let purse = used.as_deref().map(|context| &context.purse);
-        publish_and_report(&campaign, &ledger, publisher, end, Ok(()), remarks, purse).await
+        let entered = if used.is_none() { partition_outputs::enter(&campaign, &ledger).await } else { None };
+        let purse = used.as_deref().map(|context| &context.purse).or(entered.as_ref());
+        let report = publish_and_report(&campaign, &ledger, publisher, end, Ok(()), remarks, purse).await;
+        if let Some(purse) = &entered {
+            partition_outputs::leave(purse, &ledger).await;
+        }
+        report
     }
 }
 

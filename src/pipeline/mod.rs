@@ -60,7 +60,9 @@ pub use collect::{CollectOptions, Collection, NamedService};
 pub use corrections::{CorrectionCounts, Corrections};
 pub use dataset_update::dataset_update;
 pub use end_reason::EndReason;
-pub use export::{ChangedSince, ExportFormat, ExportOrder, Exported, ExportedFile, export, verdict_of};
+pub use export::{
+    ChangedSince, ExportFormat, ExportOrder, Exported, ExportedFile, NewPlace, export, stream, verdict_of,
+};
 pub use intake::IntakeProgress;
 pub use intake::notes::{Noted, Notes};
 pub use intake::rejections::{Rejection, Rejections};

@@ -85,8 +85,13 @@ impl Prepared {
     ) -> Result<RunReport, Error> {
         let (campaign, ledger) = (Arc::clone(&self.campaign), Arc::clone(&self.ledger));
         let next_command = options.next_command.take();
+        let book = self.book();
         let work = Box::pin(self.work(options, signals, progress));
-        recorded(&ledger, &campaign, "run", next_command, work).await
+        let ran = recorded(&ledger, &campaign, "run", next_command, work).await;
+        if ran.is_err() {
+            partition_outputs::give_back(book.as_deref()).await;
+        }
+        ran
     }
 
     async fn work(
@@ -269,13 +274,13 @@ pub async fn publish_and_report(
         return Ok(RunReport::cut_short(campaign, ledger.sums(), end.sent.stops));
     };
     ingested?;
-    partition_outputs::tell(purse, &campaign.out, &manifest).await;
     if manifest.complete {
         ledger.complete(campaign.clock.now_us()).await?;
         // Everything was sent, so stops that only prevent sending no longer apply to this run. The ledger keeps them: they
         // apply again if rows are added to the input.
         end.sent.stops.retain(|stop| !stop.prevents_sending());
     }
+    partition_outputs::tell(purse, campaign, &manifest).await;
     let reading = publisher.reading();
     let open_jobs = OpenJobs { odd: reading.odd_jobs(ODD_JOBS_SHOWN)?, ..reading.open_jobs(None)? };
     let money = Money::new(campaign, &ledger.sums(), &BTreeMap::new(), &reading.planned_by_check()?);

@@ -8,6 +8,8 @@
 //! | `writer` | a table being written |
 //! | `parquet_rows`, `jsonl_rows`, `csv_rows` | its formats |
 //! | `file_format` | which of them |
+//! | `record_batches` | rows as the batches of Parquet and of Arrow streams |
+//! | `arrow_rows` | rows as an Arrow stream |
 //! | `spreadsheet_text` | text that no spreadsheet program takes for a formula |
 //! | `workbook` | tables as the sheets of one workbook |
 //! | `new_file` | a file that appears complete |
@@ -22,6 +24,7 @@
 //! | `images` | images of answers as files |
 //! | `folder` | the output folder: access rights, README, leftovers |
 
+mod arrow_rows;
 mod claim;
 mod column_name;
 mod csv_rows;
@@ -38,6 +41,7 @@ mod manifest;
 mod new_file;
 mod parquet_rows;
 mod published;
+mod record_batches;
 mod snapshot;
 mod spreadsheet_text;
 mod table;
@@ -45,6 +49,7 @@ mod totals;
 mod workbook;
 mod writer;
 
+pub use arrow_rows::ArrowRows;
 pub use claim::{Owner, claim, claimed_by, refuse_inside_another, verify};
 pub use column_name::column_name;
 pub use dataset_rows::{

@@ -1,7 +1,9 @@
 //! Errors that stop the reading of a source. A record that cannot be read is not an error but data; see
 //! `records/damaged`.
 
-use super::{bytes::encoding::Encoding, parquet::fault::ParquetFault, xlsx::fault::SheetFault};
+use super::{
+    arrow_stream::ArrowFault, bytes::encoding::Encoding, parquet::fault::ParquetFault, xlsx::fault::SheetFault,
+};
 use std::{io, ops::RangeInclusive, sync::Arc};
 
 /// What to do about an input that changed after some of its rows may have been sent, or were decided.
@@ -53,11 +55,13 @@ pub enum SourceError {
     Sheet { source_name: Arc<str>, fault: SheetFault },
     #[error("{source_name}: {fault}")]
     Parquet { source_name: Arc<str>, fault: ParquetFault },
+    #[error("{source_name}: {fault}")]
+    Arrow { source_name: Arc<str>, fault: ArrowFault },
     #[error(
-        "{source_name}: expected CSV or a spreadsheet, found Parquet, which names its own columns; remove `header` and \
+        "{source_name}: expected CSV or a spreadsheet, found a table of Parquet or Arrow, which names its own columns; remove `header` and \
          `columns`, `header_row`, `skip_rows` and `skip_footer`"
     )]
-    HeaderOfParquet { source_name: Arc<str> },
+    HeaderOfTable { source_name: Arc<str> },
     #[error(
         "{source_name}: expected a workbook with the sheet `{wanted}`, found a file of another format; remove `sheet`"
     )]

@@ -1,10 +1,10 @@
-//! Reads CSV, JSON Lines, spreadsheets and Parquet files, compressed or not, from a file or a stream, in splits. This module decides
+//! Reads CSV, JSON Lines, spreadsheets, Parquet and Arrow data, compressed or not, from a file or a stream, in splits. This module decides
 //! what a record is: a row, or a failure with its position. Values stay unchanged (`0012`, `1.10`), nothing is
 //! repaired, and memory does not grow with the input (for a spreadsheet it grows with its shared strings; see
 //! `workbook`).
 //!
 //! Offsets and digests refer to the text as the record readers see it: decompressed, in UTF-8, for a spreadsheet the rows
-//! of its sheet as CSV, and for a Parquet file its rows as JSON Lines. So a campaign resumes at the same place even if its input was compressed again, and a
+//! of its sheet as CSV, and for Parquet and Arrow data the rows as JSON Lines. So a campaign resumes at the same place even if its input was compressed again, and a
 //! changed value is detected in every format.
 //!
 //! | file | contents |
@@ -29,8 +29,9 @@
 //! | `xlsx/csv_text` | the rows of a sheet as CSV |
 //! | `sample`, `sample/table`, `sample/spread` | a sample of a source; where its table is; rows from its middle |
 //! | `bytes/in_thread` | a file that is read in a thread |
-//! | `parquet` | Parquet files |
+//! | `parquet`, `arrow_stream` | Parquet files; streams and files of Arrow data |
 
+mod arrow_stream;
 mod bytes;
 mod completed_line;
 mod detect;
@@ -46,6 +47,7 @@ mod resume;
 pub mod sample;
 mod xlsx;
 
+pub use arrow_stream::ArrowFault;
 pub use bytes::encoding::Encoding;
 pub use detect::Format;
 pub use error::SourceError;

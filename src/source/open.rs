@@ -4,12 +4,12 @@
 //! ```text
 //! file or stream ─decompress→ ─decode→ bytes in UTF-8 ─→ `ByteCursor`
 //! spreadsheet ─the rows of one sheet as CSV→ ──────────→
-//! Parquet ─the rows as JSON Lines→ ────────────────────→
+//! Parquet, Arrow ─the rows as JSON Lines→ ─────────────→
 //! ```
 //! Offsets and digests refer to the bytes that it returns.
 
 use super::{
-    SourceError,
+    SourceError, arrow_stream,
     bytes::{
         Bytes,
         compression::Compression,
@@ -30,7 +30,7 @@ use std::{
 };
 
 /// Number of first bytes needed to identify a source.
-const START_BYTES: usize = 4;
+const START_BYTES: usize = 8;
 const CHUNK_BYTES: usize = 64 << 10;
 
 const CONVERT: &str = "convert it to CSV or JSON Lines first";
@@ -159,6 +159,14 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
         }
         None => (start, bytes),
     };
+    let is_arrow_file = start.starts_with(arrow_stream::FILE_START);
+    if is_arrow_file || start.starts_with(arrow_stream::STREAM_START) {
+        let text = arrow_stream::open(bytes, is_arrow_file);
+        let (text, kinds) = text.map_err(|fault| SourceError::Arrow { source_name: source_name.clone(), fault })?;
+        let feed = if is_stream { ByteSource::stream(text).map_err(failed)? } else { ByteSource::Here(text) };
+        let input = ByteCursor::new(source_name.clone(), feed);
+        return Ok(Opened { input, path, content: Content::Table, is_stream, kinds, hidden: HiddenCount::default() });
+    }
     refuse_start(source_name, &start)?;
     let (encoding, bytes) = encoding::decode(bytes, &start, options.encoding).map_err(|found| {
         let expected = options.encoding.unwrap_or(Encoding::Utf8);

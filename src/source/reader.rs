@@ -80,7 +80,7 @@ impl SourceReader {
         let columns = options.header.columns();
         let is_of_lines = options.header != HeaderLine::First || options.skip_lines > 0 || options.skip_footer > 0;
         if content == Content::Table && is_of_lines {
-            return Err(SourceError::HeaderOfParquet { source_name: name });
+            return Err(SourceError::HeaderOfTable { source_name: name });
         }
         if format == Format::Jsonl && is_of_lines {
             return Err(SourceError::HeaderOfJson { source_name: name });

@@ -6,6 +6,7 @@ mod changed_input;
 mod checks;
 mod chosen;
 mod export;
+mod filter;
 mod first_hour;
 mod help;
 mod json;

@@ -223,7 +223,7 @@ const LINES: [&[&str]; 14] = [
     &["intake", "shown_command"],
     &["send", "warehouse"],
     &["publish"],
-    &["corrections", "sending"],
+    &["corrections", "sending", "partition_outputs"],
     &["plan", "doctor", "init"],
     &["report", "status", "dataset_update"],
     &["report_doubts", "report_jobs", "report_stops", "end_reason", "report_page"],

@@ -1,6 +1,7 @@
 //! The promise: every record of an input becomes a row or a failure with its position, values are unchanged, and an
 //! input that was read before is recognised.
 
+mod arrow;
 mod compressed;
 mod csv_records;
 mod encodings;

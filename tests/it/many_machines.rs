@@ -4,6 +4,7 @@
 mod book;
 mod conformance;
 mod credits;
+mod filter;
 mod halts;
 mod outages;
 mod partitions;

@@ -43,6 +43,9 @@ pub async fn expect(args: ExpectArgs) -> Result<ExitCode, Error> {
         return Err(Error::Config(fault.to_owned()));
     }
     let expected = Expected { campaign: pipeline::campaign_name(&file)?, mode: file.mode(), partitions };
+    if file.simulate {
+        return Err(Error::Config("a simulated campaign uses no charge book".to_owned()));
+    }
     let service = Service::new(&file, &base)?;
     let place = super::Place::of(&file, &base)?;
     let origin = origin_of(service.settings.url.as_deref().unwrap_or_default());
@@ -57,7 +60,7 @@ pub async fn expect(args: ExpectArgs) -> Result<ExitCode, Error> {
         let name =
             if other.is_empty() { "a run without --partition".to_owned() } else { format!("partition `{other}`") };
         to_stderr(&format!(
-            "{} has begun and is not among them: it does not count as a part of the campaign, but what it was charged does",
+            "{} has begun and is not among them: its rows do not count, and what it was charged does",
             printable(&name)
         ));
     }
@@ -76,7 +79,12 @@ fn names(args: &ExpectArgs) -> Result<Vec<String>, Error> {
                 std::fs::read_to_string(path)
             };
             let text = text.map_err(|error| Error::Config(format!("--names-from {}: {error}", path.display())))?;
-            text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+            text.trim_start_matches('\u{feff}')
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty())
+                .map(str::to_owned)
+                .collect()
         }
         (None, None) => args.partitions.clone(),
     };
@@ -88,7 +96,7 @@ fn names(args: &ExpectArgs) -> Result<Vec<String>, Error> {
     }
     match names.iter().find(|name| !pipeline::is_partition_name(name)) {
         Some(name) => Err(Error::Config(format!(
-            "`{}`: expected the name of a partition, with at most 200 characters, such as 2026-11 or 7",
+            "`{}`: expected the name of a partition, such as 2026-11 or 7: at most 200 characters, all of them visible",
             printable(name)
         ))),
         None => Ok(names.into_iter().collect()),

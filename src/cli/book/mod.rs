@@ -10,7 +10,7 @@ use super::{
 use clap::{Args, Subcommand};
 use rescreen::{
     Error,
-    book::{self, AccountName, AccountRow, Address},
+    book::{self, AccountName, AccountRow, Address, Findings},
     client::origin_of,
     model::{ExitCode, clock::local_time, printable::printable},
     pipeline::{BookSource, campaign::file::CampaignFile, read_secret, system_user, wording::counted},
@@ -120,10 +120,8 @@ async fn init(place: Place) -> Result<ExitCode, Error> {
 }
 
 async fn check(place: Place) -> Result<ExitCode, Error> {
-    let faults = book::check(&place.address).await?;
-    for fault in &faults {
-        to_stdout(fault);
-    }
+    let Findings { faults, remarks } = book::check(&place.address).await?;
+    remarks.iter().chain(&faults).for_each(|finding| to_stdout(finding));
     match faults.len() as u64 {
         0 => to_stdout(&format!(
             "the charge book in the database {} can be used from here, and its sums add up",

@@ -14,7 +14,7 @@ use rescreen::{
         Clock, Credits, ExitCode, Mode,
         clock::local_time,
         printable::printable,
-        shared_partition::{CampaignRow, PartitionOutputs, PartitionRow, PartitionState, with_the_same_input},
+        shared_partition::{CampaignRow, PartitionOutputs, PartitionRow, PartitionState},
     },
     pipeline::wording::{counted, grouped},
 };
@@ -82,7 +82,7 @@ fn campaign_lines(campaign: &CampaignRow) -> Vec<String> {
     let mode = if campaign.mode == Mode::Production.as_str() { String::new() } else { format!(" ({})", campaign.mode) };
     let lacks = campaign.lacks();
     let state = if lacks.is_empty() { "complete".to_owned() } else { format!("not complete: {}", lacks.join(", ")) };
-    let mut lines = vec![format!("campaign {}{}: {state}", printable(&campaign.campaign), printable(&mode))];
+    let mut lines = vec![printable(&format!("campaign {}{mode}: {state}", campaign.campaign)).into_owned()];
     let PartitionOutputs { rows, results, failures, pending, skipped, .. } = campaign.outputs();
     let (charged, held) = campaign.charged_and_held();
     lines.push(format!(
@@ -97,9 +97,7 @@ fn campaign_lines(campaign: &CampaignRow) -> Vec<String> {
         counted(charged.0, "credit", "credits"),
         grouped(held.0),
     ));
-    for (first, second) in with_the_same_input(campaign) {
-        lines.push(format!("partitions {} and {} have the same input", printable(first), printable(second)));
-    }
+    lines.extend(campaign.remarks().iter().map(|remark| printable(remark).into_owned()));
     let mut table = of_page(&["partition", "state", "rows", "pending", "charged", "held", "worker"]);
     for partition in &campaign.partitions {
         let count = |count: fn(&PartitionOutputs) -> u64| {
@@ -162,7 +160,7 @@ fn campaign_fields(campaign: &CampaignRow) -> Value {
         "partitions_complete": campaign.complete(),
         "outputs": counts(&campaign.outputs()),
         "credits": credits(charged, held),
-        "same_input": with_the_same_input(campaign),
+        "remarks": campaign.remarks(),
         "partitions": campaign.partitions.iter().map(partition_fields).collect::<Vec<_>>(),
     })
 }

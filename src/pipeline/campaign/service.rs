@@ -9,6 +9,7 @@ use crate::{
     catalogue::Spelling,
     client::{self, ApiKey, ClientError, InProcess, Proxy, ProxyFault, ProxySource},
     error::Error,
+    model::field::visible::visible,
     pipeline::state_folder::state_folder,
     throttle::Rate,
 };
@@ -27,6 +28,8 @@ pub struct BookSource {
     pub account: String,
     /// The partition of the campaign that this worker runs, if it names one.
     pub partition: Option<String>,
+    /// Wait as long as another worker runs the partition.
+    pub waits_for_place: bool,
 }
 
 impl Default for BookSource {
@@ -35,6 +38,7 @@ impl Default for BookSource {
             url: SecretSource::Env("RESCREEN_BOOK".to_owned()),
             account: "default".to_owned(),
             partition: None,
+            waits_for_place: false,
         }
     }
 }
@@ -59,7 +63,7 @@ impl BookSource {
                 let account = account.unwrap_or_else(|| BookSource::default().account);
                 // Kubernetes numbers the pods of an Indexed Job.
                 let partition = std::env::var("JOB_COMPLETION_INDEX").ok().filter(|index| !index.is_empty());
-                Ok(Some(BookSource { url: url.clone(), account, partition }))
+                Ok(Some(BookSource { url: url.clone(), account, partition, waits_for_place: false }))
             }
         }
     }
@@ -67,7 +71,7 @@ impl BookSource {
 
 /// Whether a partition may have this name.
 pub fn is_partition_name(name: &str) -> bool {
-    !name.trim().is_empty() && name.len() <= 200 && !name.contains(char::is_control)
+    !name.is_empty() && name.chars().count() <= 200 && visible(name).text == name && !name.contains(char::is_control)
 }
 
 /// How to reach the service. The API key is read only when it is needed.

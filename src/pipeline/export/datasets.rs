@@ -3,6 +3,7 @@
 
 use super::{
     book::Book,
+    one_stream::OneStream,
     part_files::PartFiles,
     selection::Selection,
     standing::{Standing, before_judging, judged},
@@ -22,6 +23,7 @@ use std::path::Path;
 pub enum Target {
     Files(PartFiles),
     Book(Box<Book>),
+    Stream(Box<OneStream>),
 }
 
 impl Target {
@@ -29,6 +31,7 @@ impl Target {
         match self {
             Target::Files(files) => files.write(table, row),
             Target::Book(book) => book.write(table, &row),
+            Target::Stream(stream) => stream.write(table, row),
         }
     }
 
@@ -39,6 +42,10 @@ impl Target {
                 Ok(())
             }
             Target::Book(book) => book.add(table, name.unwrap_or(table.kind().as_str()), schema),
+            Target::Stream(stream) => {
+                stream.add(table, name, schema);
+                Ok(())
+            }
         }
     }
 }

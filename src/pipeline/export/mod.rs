@@ -10,12 +10,14 @@
 //! | `table`, `datasets` | the rows of each dataset, as in the campaign |
 //! | `part_files` | their files |
 //! | `book` | their sheets, and the summary |
+//! | `one_stream` | all rows as one stream of Arrow data |
 //! | `wide` | the rows of the input, with what is known of each |
 //! | `tally` | the counts of the campaign |
 //! | `unread` | replies that could not be read as answers |
 
 mod book;
 mod datasets;
+mod one_stream;
 mod order;
 mod part_files;
 mod place;
@@ -26,7 +28,9 @@ mod tally;
 mod unread;
 mod wide;
 
+pub use one_stream::Out;
 pub use order::{ChangedSince, ExportFormat, ExportOrder, verdict_of};
+pub use place::NewPlace;
 
 use super::{
     campaign::{Campaign, mappings, read_file, recorded::campaign_of},
@@ -44,9 +48,9 @@ use crate::{
 };
 use book::{Book, Facts};
 use datasets::{Datasets, Target, images_in};
+use one_stream::OneStream;
 use order::Form;
 use part_files::PartFiles;
-use place::NewPlace;
 use selection::Selection;
 use std::path::Path;
 use table::Table;
@@ -136,6 +140,35 @@ pub fn export(order: &ExportOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -
     Ok(exported)
 }
 
+/// Writes every row of a campaign to one stream of Arrow data, in the order of the input. Asks `interrupted` before each row whether to
+/// stop.
+///
+/// # Errors
+/// The ledger cannot be read, two checks have a column with one name and different types, writing fails, or it was interrupted.
+pub fn stream(campaign: &Campaign, out: Out, interrupted: &dyn Fn() -> Option<Stop>) -> Result<(), Error> {
+    let reading = &open_ledger(&campaign.out)?;
+    reading.hold_still()?;
+    let uses = reading.check_uses()?;
+    let order = ExportOrder::of(reading.path(), reading.path());
+    let selection = Selection::of(&order, &uses, None)?;
+    let projector = Projector::new(campaign, uses)?;
+    let is_simulated = campaign.service.simulate || reading.sums()?.simulated == Some(true);
+    let mut datasets = Datasets {
+        projector: &projector,
+        selection: &selection,
+        mode: OutputMode::of(campaign.mode, is_simulated),
+        tally: Tally::new(&projector),
+        target: Target::Stream(Box::new(OneStream::new(out))),
+        images: None,
+        rows: 0,
+    };
+    datasets.every_row(reading, interrupted)?;
+    match datasets.target {
+        Target::Stream(stream) => stream.finish(),
+        Target::Files(_) | Target::Book(_) => Ok(()),
+    }
+}
+
 /// What is exported.
 struct Source<'a> {
     campaign: &'a Campaign,
@@ -178,8 +211,8 @@ impl Source<'_> {
                 Ok(self.exported(manifest.totals, rows, parts.map(ExportedFile::from).collect()))
             }
             (Target::Book(book), _) => self.in_a_book(*book, totals, rows),
-            (Target::Files(_), ExportFormat::Xlsx) => {
-                Err(Error::Internal("a workbook was written as files".to_owned()))
+            (Target::Files(_) | Target::Stream(_), _) => {
+                Err(Error::Internal("an export was written in another format".to_owned()))
             }
         }
     }

@@ -22,14 +22,14 @@ use super::{
         remap::remap,
     },
     judge::Judge,
-    run_record,
+    partition_outputs, run_record,
     send::{
         account_use::{AccountUse, account_use, partition_of},
         context::{CheckContext, RunContext},
         file_body::FileBodies,
         latencies::SharedLatencies,
         limit::Limit,
-        purse::Purse,
+        purse::{Purse, SharedMoney},
     },
 };
 use crate::{
@@ -216,6 +216,16 @@ impl Prepared {
     /// What the campaign has used of its limit: charged by earlier runs, or held for their requests.
     pub fn used(&self) -> Credits {
         self.ledger.sums().account.used()
+    }
+
+    /// The charge book, if there is one.
+    pub fn book(&self) -> Option<Arc<dyn SharedMoney>> {
+        self.account.money.clone()
+    }
+
+    /// Leaves the partition that this would run, because it is not run.
+    pub async fn leave(self) {
+        partition_outputs::give_back(self.account.money.as_deref()).await;
     }
 
     /// Why the rate is not shared with other runs on this machine, if it is not.

@@ -64,13 +64,27 @@ pub async fn account_use(
     }
 }
 
+/// The charge book alone, for a command that sends nothing. `None` without one.
+///
+/// # Errors
+/// The charge book that the user names cannot be used.
+pub async fn book_use(service: &Service, partition: PartitionName) -> Result<Option<Arc<dyn SharedMoney>>, Error> {
+    match &service.book {
+        Some(book) if !service.simulate && service.in_process.is_none() => {
+            Ok(of_book(service, book, Some(partition)).await?.money)
+        }
+        _ => Ok(None),
+    }
+}
+
 /// The account that workers on several machines share.
 #[cfg(feature = "book-postgres")]
 async fn of_book(service: &Service, book: &BookSource, partition: Option<PartitionName>) -> Result<AccountUse, Error> {
     let address = Address::new(&service.book_url(book)?)?;
     let origin = origin_of(service.settings.url.as_deref().unwrap_or_default());
     let account = AccountName { origin, name: book.account.clone() };
-    let (bucket, money) = shared_account::enter(address, &account, service.pace(), partition).await?;
+    let (bucket, money) =
+        shared_account::enter(address, &account, service.pace(), partition, book.waits_for_place).await?;
     Ok(AccountUse { bucket, money, note: None })
 }
 

@@ -21,7 +21,8 @@ use tokio::time::Instant;
 const PLACE_MAX: Duration = Duration::from_secs(75);
 const PLACE_EVERY: Duration = Duration::from_secs(3);
 
-/// Enters the book at this address, for a partition of a campaign or only to ask for the balance.
+/// Enters the book at this address, for a partition of a campaign or only to ask for the balance. `waits` says to wait as long as
+/// another worker runs the partition.
 ///
 /// # Errors
 /// The book cannot be used, says another rate, or another worker runs the partition.
@@ -30,26 +31,29 @@ pub async fn enter(
     account: &AccountName,
     rate: Rate,
     partition: Option<PartitionName>,
+    waits: bool,
 ) -> Result<(Bucket, Option<Arc<dyn SharedMoney>>), BookError> {
     let worker =
         WorkerName { name: worker_name(), campaign: partition.as_ref().map(|partition| partition.campaign.clone()) };
     let mut book = Book::enter(address, account, rate, worker).await?;
     let Some(partition) = partition else { return Ok((Bucket::Book(Arc::new(book)), None)) };
     let name = partition.partition.clone();
-    enter_partition(&mut book, partition).await?;
+    enter_partition(&mut book, partition, waits).await?;
     let book = Arc::new(book);
     let money: Arc<dyn SharedMoney> = Arc::new(PartitionOfBook { book: Arc::clone(&book), name });
     Ok((Bucket::Book(book), Some(money)))
 }
 
-async fn enter_partition(book: &mut Book, partition: PartitionName) -> Result<(), BookError> {
-    let until = Instant::now() + PLACE_MAX;
+async fn enter_partition(book: &mut Book, partition: PartitionName, waits: bool) -> Result<(), BookError> {
+    let until = (!waits).then(|| Instant::now() + PLACE_MAX);
     let mut is_noted = false;
     loop {
         match book.enter_partition(partition.clone()).await {
-            Err(BookError::Running { partition, worker }) if Instant::now() < until => {
+            Err(BookError::Running { partition, worker }) if until.is_none_or(|until| Instant::now() < until) => {
                 if !is_noted {
-                    tracing::warn!("{worker} runs {partition}; waiting for up to a minute, in case it was killed");
+                    let so_long =
+                        if waits { "until it has ended" } else { "for up to a minute, in case it was killed" };
+                    tracing::warn!("{worker} runs {partition}; waiting {so_long}");
                     is_noted = true;
                 }
                 tokio::time::sleep(PLACE_EVERY).await;

@@ -18,7 +18,7 @@ pub mod fault;
 mod footer;
 mod page_header;
 mod pages;
-mod row_text;
+pub mod row_text;
 mod snappy;
 pub mod table;
 mod thrift;

@@ -9,7 +9,7 @@
 use super::fault::ParquetFault;
 use crate::{
     model::key::hex,
-    source::{ROW_BYTES_MAX, records::content::NoColumnValue},
+    source::{COLUMNS_MAX, ROW_BYTES_MAX, records::content::NoColumnValue},
 };
 use arrow::{
     array::{Array, ArrayRef, AsArray, RecordBatch},
@@ -24,6 +24,7 @@ use jiff::{
     SignedDuration, Span,
     civil::{Date, DateTime, Time, date},
 };
+use std::collections::HashMap;
 
 /// Maximum bytes of a value of a fixed length. It is copied for each row.
 const FIXED_BYTES_MAX: i32 = 64 << 10;
@@ -79,6 +80,27 @@ fn unsupported(kind: &DataType) -> Option<String> {
         DataType::FixedSizeBinary(_) => Some("fixed bytes of more than 64 KiB".to_owned()),
         other => Some(format!("{other}").split('(').next().unwrap_or_default().to_lowercase()),
     }
+}
+
+/// The columns with these names, and whether their values are UUIDs. Their names must differ.
+///
+/// # Errors
+/// There are none, too many, or two with one name.
+pub fn columns(named: Vec<(&str, bool)>) -> Result<Vec<TableColumn>, ParquetFault> {
+    if named.is_empty() {
+        return Err(ParquetFault::NoColumns);
+    }
+    if named.len() > COLUMNS_MAX {
+        return Err(ParquetFault::TooManyColumns { found: named.len() });
+    }
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (at, (name, _)) in named.iter().enumerate() {
+        if let Some(first) = places.insert(name, at) {
+            return Err(ParquetFault::DuplicateColumn { first: first + 1, second: at + 1 });
+        }
+    }
+    let column = |(name, is_uuid): (&str, bool)| TableColumn { name: name.to_owned(), is_uuid };
+    Ok(named.into_iter().map(column).collect())
 }
 
 /// Writes the rows of batches.

@@ -12,12 +12,9 @@ use super::{
 };
 use crate::{
     model::value_kind::ValueKind,
-    source::{
-        COLUMNS_MAX,
-        bytes::{
-            Bytes,
-            in_thread::{self, Pieces},
-        },
+    source::bytes::{
+        Bytes,
+        in_thread::{self, Pieces},
     },
 };
 use arrow::{
@@ -35,7 +32,6 @@ use parquet::{
     schema::types::Type,
 };
 use std::{
-    collections::HashMap,
     fs::File,
     panic::{self, AssertUnwindSafe},
     sync::{Arc, Mutex, PoisonError},
@@ -62,7 +58,7 @@ pub fn open(file: File) -> Result<(Bytes, ColumnKinds), ParquetFault> {
 
 /// The types of the columns. A decimal number is text, so that it keeps its digits, and so is everything without a type of
 /// ours. Unsigned numbers of 64 bits may be too large: their values decide.
-fn kinds(fields: &Fields) -> ColumnKinds {
+pub fn kinds(fields: &Fields) -> ColumnKinds {
     let kind = |field: &FieldRef| {
         let kind = match field.data_type() {
             DataType::Null | DataType::UInt64 => return None,
@@ -178,24 +174,10 @@ fn contained<T>(call: impl FnOnce() -> T) -> Result<T, ParquetFault> {
     panic::catch_unwind(AssertUnwindSafe(call)).map_err(|_| ParquetFault::BrokeOff)
 }
 
-/// The columns, which must have different names.
+/// The columns of a file.
 fn columns(root: &Type) -> Result<Vec<TableColumn>, ParquetFault> {
-    let fields = root.get_fields();
-    if fields.is_empty() {
-        return Err(ParquetFault::NoColumns);
-    }
-    if fields.len() > COLUMNS_MAX {
-        return Err(ParquetFault::TooManyColumns { found: fields.len() });
-    }
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for (at, field) in fields.iter().enumerate() {
-        if let Some(first) = places.insert(field.name(), at) {
-            return Err(ParquetFault::DuplicateColumn { first: first + 1, second: at + 1 });
-        }
-    }
     let is_uuid = |field: &Type| field.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid);
-    let column = |field: &Arc<Type>| TableColumn { name: field.name().to_owned(), is_uuid: is_uuid(field) };
-    Ok(fields.iter().map(column).collect())
+    row_text::columns(root.get_fields().iter().map(|field| (field.name(), is_uuid(field))).collect())
 }
 
 /// Refuses compressions that are not supported, and row counts that no file has.

@@ -68,7 +68,7 @@ fn there_is_a_manual_page_for_each_command() {
     // Only `book` has commands of its own.
     let (of_book, others): (Vec<_>, Vec<_>) = names.partition(|name| name.starts_with("rescreen-book-"));
     assert_eq!(others.len(), commands().len(), "a page for the program and for each command but `help`");
-    assert_eq!(of_book.len(), if cfg!(feature = "book-postgres") { 4 } else { 0 }, "{of_book:?}");
+    assert_eq!(of_book.len(), if cfg!(feature = "book-postgres") { 5 } else { 0 }, "{of_book:?}");
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn table() -> Vec<(&'static str, Prints)> {
         ("run PRODUCTION --yes", Nothing),
         ("run PRODUCTION --yes --json", Data),
         ("run OTHER rows --yes --stdout", Data),
+        ("filter --help", Data),
         ("collect out/2026-11", Nothing),
         ("collect out/2026-11 --json", Data),
         ("export out/2026-11 --to exported", Nothing),

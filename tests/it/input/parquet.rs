@@ -243,7 +243,7 @@ fn a_file_that_cannot_be_read_is_refused_with_what_to_do() {
     assert_eq!(Book::of(&one("d", Arc::new(duration))).rows(), [r#"{"d":1}"#]);
     let options = SourceOptions { skip_footer: 1, ..SourceOptions::default() };
     let refused = Book::of(&good).open(&options, None).err().unwrap().to_string();
-    assert!(refused.contains("found Parquet, which names its own columns"), "{refused}");
+    assert!(refused.contains("found a table of Parquet or Arrow, which names its own columns"), "{refused}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Books {
         let (partition, ledger) = (partition.to_owned(), ledger.to_owned());
         let name =
             PartitionName { campaign: "c".to_owned(), mode: Mode::Production, partition, key_secret: None, ledger };
-        let (_, real) = enter(self.address.clone(), &self.account, RATE, Some(name.clone())).await.unwrap();
+        let (_, real) = enter(self.address.clone(), &self.account, RATE, Some(name.clone()), false).await.unwrap();
         let mut both = Both { real: real.unwrap(), model: self.model.enter(name), seen: Default::default() };
         both.see().await;
         both.see().await;

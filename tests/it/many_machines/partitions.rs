@@ -207,13 +207,44 @@ fn the_book_is_checked_against_its_requests_and_the_rows_that_were_published() {
     machines.run("b").exits(0);
     let check = || Said::of(&mut machines.command("a", &["book", "check"]));
     check().exits(0).shows("can be used from here, and its sums add up");
-    assert_eq!(machines.campaign()["same_input"], json!([["a", "b"]]));
-    Said::of(&mut machines.command("a", &["book", "status"])).exits(0).shows("partitions a and b have the same input");
+    let lacks = machines.campaign()["lacks"].clone();
+    assert_eq!(lacks[1], "partitions a and b have the same input", "{lacks}");
     machines.postgres.sql("UPDATE rescreen.partition SET charged = 5 WHERE name = 'a'");
     check()
         .exits(2)
         .shows("partition `a` of the campaign `t` has 5 credits charged and 0 held, and its requests have 4 and 0")
-        .shows("the rows of partition `a` of the campaign `t` have 4 credits, and its requests were charged 5");
-    let lacks = machines.campaign()["lacks"].clone();
-    assert!(lacks[0].as_str().unwrap().contains("rescreen book expect"), "{lacks}");
+        .shows(
+            "the rows of partition `a` of the campaign `t` have 4 credits, and its requests in the book were charged 5",
+        );
+    let campaign = machines.campaign();
+    assert!(campaign["lacks"][0].as_str().unwrap().contains("rescreen book expect"), "{campaign:#}");
+    assert!(campaign["remarks"][0].as_str().unwrap().contains("was charged 5 credits"), "{campaign:#}");
+}
+
+#[test]
+fn a_run_that_sends_nothing_leaves_a_complete_campaign_complete() {
+    let Some(machines) = Machines::new(&[]) else { return };
+    machines.prepare("a", &Job { rows: 4, ..Job::default() });
+    Said::of(&mut machines.command("a", &["book", "expect", "a"])).exits(0);
+    machines.run("a").exits(0);
+    assert_eq!(machines.campaign()["complete"], true);
+    // No one confirms it; then, its file is not one.
+    Said::of(&mut machines.command("a", &["run"])).exits(2).says("add --yes");
+    assert_eq!(machines.campaign()["complete"], true);
+    Said::of(machines.command("a", &["run", "--yes"]).args(["--corrections", "in.csv"])).exits(2);
+    assert_eq!(machines.campaign()["lacks"], json!([]));
+    machines.run("a").exits(0);
+    assert_eq!(machines.campaign()["complete"], true);
+}
+
+#[test]
+fn what_collect_publishes_is_told_to_the_book_also_if_nothing_is_sent() {
+    let Some(machines) = Machines::new(&[]) else { return };
+    machines.prepare("a", &Job { rows: 3, ..Job::default() });
+    machines.run("a").exits(0);
+    Said::of(&mut machines.command("a", &["book", "expect", "a"])).exits(0);
+    machines.postgres.sql("UPDATE rescreen.partition SET published_at = NULL");
+    assert_eq!(machines.campaign()["lacks"], json!(["1 partition is not complete"]));
+    Said::of(&mut machines.command("a", &["collect"])).exits(0);
+    assert_eq!(machines.campaign()["complete"], true);
 }

@@ -2,6 +2,7 @@
 
 pub mod allocated;
 pub mod answering;
+pub mod arrow;
 pub mod book;
 pub mod compiled;
 pub mod data;

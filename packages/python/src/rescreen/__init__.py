@@ -15,70 +15,21 @@ import glob
 import hashlib
 import json
 import os
-import shutil
-import signal
-import subprocess
-import sys
-import sysconfig
 import tempfile
-import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional, Protocol, Union, runtime_checkable
+from typing import Any, Optional, Union
+
+from ._command import RescreenError, Stopped, StrPath, UsageError, binary, call, error_of
+from ._filter import Filter, Table, map_in_arrow, map_table, screen
 
 __all__ = [
-    "Plan", "RescreenError", "Run", "Status", "Stopped", "Table", "UsageError",
-    "binary", "failures", "files", "plan", "results", "run", "status",
+    "Filter", "Plan", "RescreenError", "Run", "Status", "Stopped", "Table", "UsageError",
+    "binary", "failures", "files", "map_in_arrow", "map_table", "plan", "results", "run", "screen", "status",
 ]  # fmt: skip
 
-StrPath = Union[str, "os.PathLike[str]"]
-
-
-@runtime_checkable
-class Table(Protocol):
-    """A table that exports Arrow data, of pandas (2.2), polars (1.3), pyarrow, DuckDB (1.3) or another library."""
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Export the rows."""
-
-
 Input = Union[StrPath, Sequence[StrPath], Table, None]
-
-
-class RescreenError(Exception):
-    """The command did not do its work.
-
-    `exit_code` is negative if a signal killed the command. `kind` and `next_command` are None if it stated none.
-
-        try:
-            rescreen.run(yes=True)
-        except rescreen.RescreenError as error:
-            print(error.exit_code, error.kind, error.message, error.next_command)
-    """
-
-    def __init__(self, exit_code: int, stop: Mapping[str, Any], json: Optional[dict[str, Any]] = None) -> None:
-        self.message: str = stop.get("message") or "the run is complete, and its exit code is not in `accept`"
-        self.exit_code = exit_code
-        self.kind: Optional[str] = stop.get("kind")
-        self.next_command: Optional[str] = stop.get("next_command")
-        self.json = json
-        super().__init__(exit_code, stop, json)  # what pickle calls it with, in another process
-
-    def __str__(self) -> str:
-        return f"{self.message} (exit code {self.exit_code})"
-
-
-class UsageError(RescreenError):
-    """Exit code 2: correct the arguments, the campaign file or the input."""
-
-
-class Stopped(RescreenError):
-    """Exit codes 4 to 10, 130 and 143: the campaign is not complete. Run again, or a person decides; see `kind`."""
-
-
-_ERRORS = {2: UsageError, **dict.fromkeys([*range(4, 11), 130, 143], Stopped)}
 
 
 @dataclass(frozen=True)
@@ -122,32 +73,6 @@ class Status:
     json: dict[str, Any] = field(repr=False, hash=False)
 
 
-def binary() -> Path:
-    """Return the path of the command.
-
-    It is what the environment variable RESCREEN names, or the command that was installed with this package, or the
-    first one in PATH.
-
-        subprocess.run([rescreen.binary(), "checks"])
-    """
-    named = os.environ.get("RESCREEN")
-    if named:
-        found = shutil.which(named)
-        if found is None:
-            raise FileNotFoundError(f"RESCREEN names {named}, which is not a program")
-        return Path(found).absolute()
-    folders = [
-        sysconfig.get_path("scripts"),
-        sysconfig.get_path("scripts", "osx_framework_user" if sys.platform == "darwin" else "posix_user"),
-        str(Path(__file__).parents[1] / "bin"),  # of `pip install --target`
-        *os.get_exec_path(),
-    ]
-    found = shutil.which("rescreen", path=os.pathsep.join(folders))
-    if found is None:
-        raise FileNotFoundError("the command `rescreen` is not installed: install this package, or set RESCREEN to its path")
-    return Path(found).absolute()
-
-
 def plan(
     campaign: StrPath = "rescreen.toml",
     input: Input = None,
@@ -163,7 +88,7 @@ def plan(
 
         assert rescreen.plan().credits < 1000
     """
-    said = _call("plan", _words(campaign, input, simulate, arguments, cwd), cwd, env)
+    said = call("plan", _words(campaign, input, simulate, arguments, cwd), cwd, env)
     return Plan(
         said["exit_code"], tuple(obstacle["reason"] for obstacle in said["obstacles"]), said["rows"]["total"],
         said["requests"], said["credits"]["this_run"], said["next_command"], said,
@@ -200,9 +125,9 @@ def run(
         run = rescreen.run(input=frame, yes=True, arguments=["--campaign", "2026-12"])
     """
     words = _words(campaign, input, simulate, [*["--yes"] * yes, *arguments], cwd)
-    said = _call("run", words, cwd, env, show)
+    said = call("run", words, cwd, env, show)
     if said["exit_code"] not in accept:
-        raise _ERRORS.get(said["exit_code"], RescreenError)(said["exit_code"], said["stop"] or {}, said)
+        raise error_of(said["exit_code"], said["stop"] or {}, said)
     return Run(
         said["exit_code"], said["campaign"], said["complete"], said["rows"], said["failures"],
         said["credits"]["charged"], Path(cwd or ".").absolute() / said["outputs"], said,
@@ -214,7 +139,7 @@ def status(dir: StrPath, *, cwd: Optional[StrPath] = None, env: Optional[Mapping
 
     print(rescreen.status("out/2026-11").percent)
     """
-    said = _call("status", ["--", os.fspath(dir)], cwd, env)
+    said = call("status", ["--", os.fspath(dir)], cwd, env)
     return Status(said["campaign"], said["state"], said["percent"], said["credits"]["charged"], said)
 
 
@@ -283,7 +208,9 @@ def _words(
     elif isinstance(input, (list, tuple)):
         paths = input
     else:  # a DataFrame of an older pandas would be taken for a list of paths
-        raise TypeError("input is neither a path, a list of paths nor a table that exports Arrow data (pandas 2.2 or later)")
+        raise TypeError(
+            "input is neither a path, a list of paths nor a table that exports Arrow data (pandas 2.2 or later)"
+        )
     return [*words, "--", *(os.fspath(path) for path in paths)]
 
 
@@ -316,60 +243,3 @@ def _written(table: Table, folder: Path, cwd: Path) -> Path:
         name = f"table-{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}.parquet"
         path.replace(place / name)
     return folder / name
-
-
-def _call(
-    command: str, words: Sequence[str], cwd: Optional[StrPath], env: Optional[Mapping[str, str]], show: bool = False
-) -> dict[str, Any]:
-    """Run the command, and return the object that it prints."""
-    with _terminations():
-        child = subprocess.Popen(
-            [binary(), command, "--json", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=None if show else subprocess.PIPE,
-            cwd=cwd,
-            env={**os.environ, **(env or {})},
-            encoding="utf-8",
-            errors="replace",
-            # A Ctrl-C at the terminal would reach the command twice, and a second signal ends it without its results.
-            start_new_session=True,
-        )
-        try:
-            printed, messages = child.communicate()
-        except BaseException as reason:
-            _end(child, signal.SIGINT if isinstance(reason, KeyboardInterrupt) else signal.SIGTERM)
-            raise
-    try:
-        said: dict[str, Any] = json.loads(printed)
-    except ValueError:
-        message = (messages or "").strip() or f"the command ended with {child.returncode} and printed nothing"
-        raise RescreenError(child.returncode, {"message": message}) from None
-    if said["error"]:
-        raise _ERRORS.get(said["exit_code"], RescreenError)(said["exit_code"], said["error"], said)
-    return said
-
-
-def _end(child: subprocess.Popen[str], number: int) -> None:
-    while True:
-        try:
-            child.send_signal(number)
-            child.communicate()  # a full pipe would keep it from ending
-            return
-        except (KeyboardInterrupt, SystemExit):
-            continue
-
-
-@contextmanager
-def _terminations() -> Iterator[None]:
-    """Turn the signals that end Python into an exception. A handler of the application stays."""
-    changed = []
-    if threading.current_thread() is threading.main_thread():
-        changed = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]
-    for number in changed:
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))
-    try:
-        yield
-    finally:
-        for number in changed:
-            signal.signal(number, signal.SIG_DFL)
