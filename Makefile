@@ -100,7 +100,7 @@ schemathesis: ## Test the simulator with requests made from its OpenAPI document
 interop: toolchain ## Read real outputs with DuckDB, pyarrow, polars, pandas, PostgreSQL and dbt (tools from PyPI; a minute)
 	@tests/interop/run || [ $$? -eq 77 ]
 
-interop-engines: toolchain ## The same with PySpark, Iceberg, Delta, Airflow and Dagster (a gigabyte of tools from PyPI; minutes)
+interop-engines: toolchain ## The same with PySpark, Iceberg, Delta, Airflow, Dagster and Ray (two gigabytes of tools from PyPI; minutes)
 	@tests/interop/run engines || [ $$? -eq 77 ]
 
 rate: ## Test the rate limit in real time, with each run and the service in a separate process (under five minutes)

@@ -1,22 +1,31 @@
-//! `rescreen filter`: rows in on standard input, a row for each ask out on standard output, for engines that start a program for each
-//! of their tasks. It runs the campaign with a ledger in a temporary folder; what must outlive the process is in the charge book.
+//! `rescreen filter`: rows in on standard input, a row for each check of each row out on standard output, for engines that start a
+//! program for each of their tasks. It runs the campaign with a ledger in a temporary folder; what must outlive the process is in the
+//! charge book.
+//!
+//! All rows are read before anything is sent: a task whose rows broke off pays for nothing, and the program that writes them never waits
+//! for one that writes results.
 
 use super::{
     campaign_args::CampaignArgs,
     output::{Message, OutputArgs, message},
-    run::run_campaign,
+    run::Ready,
     signals, stdout,
 };
 use clap::Args;
 use rescreen::{
     Error,
     model::{ExitCode, Mode},
-    pipeline::{self, NewPlace, RunOptions, campaign::flags},
+    pipeline::{self, Campaign, Input, NewPlace, RunOptions, campaign::flags},
+    source::{ARROW_STREAM_START, Origin, SourceReader},
 };
 use std::{
-    path::PathBuf,
+    io::{self, Read},
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
+
+/// What the rows are called in messages and in the column `source`.
+const NAME: &str = "-";
 
 #[derive(Args)]
 pub struct FilterArgs {
@@ -34,14 +43,64 @@ pub struct FilterArgs {
     yes: bool,
 }
 
-pub async fn filter(mut args: FilterArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
-    let paths = &mut args.campaign.settings.input.paths;
-    if let Some(path) = paths.first() {
+pub async fn filter(args: FilterArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
+    let yes = args.yes;
+    let mut campaign = campaign(args)?;
+    // Removed at the end, and by the next filter here if this one is killed.
+    let place = NewPlace::begin(&campaign.out.with_extension(format!("filter-{}", std::process::id())), false)?;
+    let rows = place.folder().join("rows");
+    let (to, options) = (rows.clone(), campaign.source_options.clone());
+    campaign.inputs = vec![Input { name: NAME.to_owned(), path: Some(rows) }];
+    campaign.out = place.folder().join("out");
+    campaign.ledger = campaign.out.join("ledger.sqlite");
+    let mut signals = signals::listen();
+    stdout::end_with_reader();
+    let yes = yes || campaign.service.simulate;
+    // It may wait long for its rows, and for its partition.
+    let opening = async {
+        tokio::task::spawn_blocking(move || take(&to, &options)).await.map_err(Error::from)??;
+        Ready::open(campaign.clone(), yes, output).await
+    };
+    let ready = tokio::select! {
+        biased;
+        Some(signal) = signals.recv() => return Err(Error::Stopped(signal.stop())),
+        ready = opening => ready?,
+    };
+    let options = RunOptions { as_one_stream: true, ..RunOptions::default() };
+    let report = ready.go(options, signals, None, output).await?;
+    let lines = if output.quiet { report.reasons() } else { report.lines() };
+    // Where the failures are in the output folder is of no use when it is gone.
+    let failed = report.failed();
+    lines.iter().filter(|line| failed.as_ref() != Some(line)).for_each(|line| message(Message::Summary, line));
+    if failed.is_some() {
+        message(
+            Message::Summary,
+            "some asks failed: the column `dataset` of their rows is `failures`, and `code` says why",
+        );
+    }
+    // Without one, it was interrupted a second time.
+    let is_whole = report.manifest.is_some() && write(campaign).await?;
+    drop(place);
+    if !report.is_finished() && !stdout::is_closed() {
+        let lacks = if is_whole { "some rows have no answer yet" } else { "rows are missing" };
+        message(Message::NextCommand, &format!("{lacks}: filter the same rows again"));
+    }
+    Ok(report.exit_code)
+}
+
+/// The campaign, with the rows of standard input.
+fn campaign(mut args: FilterArgs) -> Result<Campaign, Error> {
+    let input = &mut args.campaign.settings.input;
+    if let Some(path) = input.paths.first() {
         let fault = "expected no input: the rows come from standard input. Use `rescreen run` for files";
         return Err(Error::Config(format!("{}: {fault}", path.display())));
     }
-    *paths = vec![PathBuf::from("-")];
+    input.paths = vec![PathBuf::from(NAME)];
     let mut campaign = args.campaign.campaign()?;
+    if campaign.source_options.limit_rows.is_some() {
+        let fault = "--limit (or [input] limit): a filter writes a row for every row; give it fewer rows";
+        return Err(Error::Config(fault.to_owned()));
+    }
     match &mut campaign.service.book {
         Some(book) => book.waits_for_place = true,
         None if campaign.mode == Mode::Production && !campaign.service.simulate => {
@@ -55,26 +114,28 @@ pub async fn filter(mut args: FilterArgs, output: &OutputArgs) -> Result<ExitCod
     if let Some(partition) = args.partition.as_ref().filter(|_| campaign.service.book.is_some()) {
         campaign.service = campaign.service.in_partition(partition)?;
     }
-    // Removed at the end, and by the next filter if this one is killed. A run creates its folder and the ledger in it.
-    let place = NewPlace::begin(&campaign.out.with_extension(format!("filter-{}", std::process::id())), false)?;
-    campaign.out = place.folder().join("out");
-    campaign.ledger = campaign.out.join("ledger.sqlite");
-    let yes = args.yes || campaign.service.simulate;
-    let report = run_campaign(campaign.clone(), RunOptions::default(), yes, None, output).await?;
-    let lines = if output.quiet { report.reasons() } else { report.lines() };
-    // Where the failures are in the output folder is of no use when it is gone.
-    let failed = report.failed();
-    lines.iter().filter(|line| failed.as_ref() != Some(line)).for_each(|line| message(Message::Summary, line));
-    if failed.is_some() {
-        message(
-            Message::Summary,
-            "some asks failed: the column `dataset` of their rows is `failures`, and `code` says why",
-        );
+    Ok(campaign)
+}
+
+/// Takes all rows of standard input into a file, and reads them once.
+fn take(rows: &Path, options: &rescreen::source::SourceOptions) -> Result<(), Error> {
+    let failed = |fault: io::Error| Error::Config(format!("the rows of standard input cannot be kept: {fault}"));
+    let mut start = Vec::new();
+    let mut input = io::stdin().lock();
+    input.by_ref().take(ARROW_STREAM_START.len() as u64).read_to_end(&mut start).map_err(failed)?;
+    if start != ARROW_STREAM_START {
+        let fault = "standard input: expected a stream of Arrow data (IPC), found something else; `rescreen run` reads other formats";
+        return Err(Error::Config(fault.to_owned()));
     }
-    if report.manifest.is_none() {
-        // Interrupted a second time. A stream without its end mark says so to its reader.
-        return Ok(report.exit_code);
-    }
+    let mut file = std::fs::File::create_new(rows).map_err(failed)?;
+    io::copy(&mut start.chain(input), &mut file).map_err(failed)?;
+    let mut reader = SourceReader::open(NAME.into(), Origin::File(rows.to_owned()), options, None)?;
+    while reader.next_split()?.is_some() {}
+    Ok(())
+}
+
+/// Writes the rows. Returns whether all were written.
+async fn write(campaign: Campaign) -> Result<bool, Error> {
     let stop = Arc::new(OnceLock::new());
     let (stopping, mut signals) = (Arc::clone(&stop), signals::listen());
     let listening = tokio::spawn(async move {
@@ -86,13 +147,5 @@ pub async fn filter(mut args: FilterArgs, output: &OutputArgs) -> Result<ExitCod
     let writing = move || pipeline::stream(&campaign, out, &|| stop.get().cloned());
     let written = tokio::task::spawn_blocking(writing).await.map_err(Error::from)?;
     listening.abort();
-    drop(place);
-    if stdout::is_closed() {
-        return Ok(report.exit_code);
-    }
-    written?;
-    if !report.is_finished() {
-        message(Message::NextCommand, "some rows have no answer yet: filter the same rows again");
-    }
-    Ok(report.exit_code)
+    if stdout::is_closed() { Ok(false) } else { written }
 }

@@ -22,14 +22,14 @@ use rescreen::{
         shell_words::quoted,
     },
     pipeline::{
-        Campaign, NextCommand, Prepared, Progress, RetryOrder, RunEnded, RunOptions, RunReport, Tap,
+        Campaign, NextCommand, Prepared, Progress, RetryOrder, RunEnded, RunOptions, RunReport, Signal, Tap,
         campaign::flags,
         wording::{counted, grouped},
     },
     sink::OutputMode,
 };
 use std::{io::BufRead, time::Duration};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 #[derive(Args)]
 pub struct RunArgs {
@@ -96,6 +96,7 @@ async fn run_to_its_end(args: RunArgs, summary: &mut Summary, output: &OutputArg
         continue_anyway: args.continue_anyway,
         lift_pause: args.lift_pause,
         accept_unrecognised: args.accept_unrecognised,
+        as_one_stream: false,
         next_command: Some(next_line(typed())),
     };
     let mut campaign = args.campaign.campaign()?;
@@ -117,57 +118,80 @@ async fn run_to_its_end(args: RunArgs, summary: &mut Summary, output: &OutputArg
 
 /// Prepares the run, prints what it will do, asks for confirmation if needed, and runs it.
 pub async fn run_campaign(
-    mut campaign: Campaign,
+    campaign: Campaign,
     options: RunOptions,
     yes: bool,
     metrics: Option<Metrics>,
     output: &OutputArgs,
 ) -> Result<RunReport, Error> {
-    let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
-    let prepared = Prepared::open(campaign).await?;
-    banner(prepared.campaign(), &prepared.key_hint()).iter().for_each(|line| output.say(line));
-    if let Some(folder) = prepared.set_aside() {
-        let what = if prepared.campaign().new_ledger {
-            "a new ledger was started; the previous contents are in"
-        } else {
-            "this copy of the ledger does not record all results; they are published again, and the previous ones \
-                 are in"
-        };
-        output.say(&format!("{what} {}", folder.display()));
-    }
-    if let Some(folder) = prepared.read_afresh() {
-        output.say(&format!(
-            "the input has changed since it was read, and nothing was sent: it is read afresh; what was read before is in {}",
-            folder.display()
-        ));
-    }
-    prepared.read_again().iter().for_each(|rows| output.say(&rows.line()));
-    print_feeds(&prepared.feeds(), output);
-    for changed in prepared.changed_mappings()? {
-        output.say(&changed.message());
-    }
-    if prepared.campaign().key_secret_is_placeholder {
-        output.say(
-            "the key secret comes from a program, which a rehearsal does not start: its keys differ from those of a \
-             real run",
-        );
-    }
-    if let Some(note) = prepared.rate_note() {
-        output.say(note);
-    }
-    if prepared.campaign().mode == Mode::Production && !yes {
-        if let Err(error) = confirm(prepared.campaign(), prepared.used()) {
+    Ready::open(campaign, yes, output).await?.go(options, signals::listen(), metrics, output).await
+}
+
+/// A run that was prepared and confirmed.
+pub struct Ready {
+    prepared: Prepared,
+    simulator: Option<BuiltIn>,
+}
+
+impl Ready {
+    /// Prepares the run, prints what it will do, and asks for confirmation if needed.
+    pub async fn open(mut campaign: Campaign, yes: bool, output: &OutputArgs) -> Result<Ready, Error> {
+        let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
+        let prepared = Prepared::open(campaign).await?;
+        banner(prepared.campaign(), &prepared.key_hint()).iter().for_each(|line| output.say(line));
+        if let Some(folder) = prepared.set_aside() {
+            let what = if prepared.campaign().new_ledger {
+                "a new ledger was started; the previous contents are in"
+            } else {
+                "this copy of the ledger does not record all results; they are published again, and the previous ones \
+                     are in"
+            };
+            output.say(&format!("{what} {}", folder.display()));
+        }
+        if let Some(folder) = prepared.read_afresh() {
+            output.say(&format!(
+                "the input has changed since it was read, and nothing was sent: it is read afresh; what was read before is in {}",
+                folder.display()
+            ));
+        }
+        prepared.read_again().iter().for_each(|rows| output.say(&rows.line()));
+        print_feeds(&prepared.feeds(), output);
+        for changed in prepared.changed_mappings()? {
+            output.say(&changed.message());
+        }
+        if prepared.campaign().key_secret_is_placeholder {
+            output.say(
+                "the key secret comes from a program, which a rehearsal does not start: its keys differ from those of a \
+                 real run",
+            );
+        }
+        if let Some(note) = prepared.rate_note() {
+            output.say(note);
+        }
+        let is_asked = prepared.campaign().mode == Mode::Production && !yes;
+        if is_asked && let Err(error) = confirm(prepared.campaign(), prepared.used()) {
             prepared.leave().await;
             return Err(error);
         }
+        Ok(Ready { prepared, simulator })
     }
-    let (progress, seen) = watch::channel(Progress::default());
-    let served = serve(metrics, &seen, output);
-    let shown = progress::show(output, seen);
-    let report = prepared.go(options, signals::listen(), progress).await;
-    drop((shown, served));
-    drop(simulator);
-    report
+
+    /// Runs it.
+    pub async fn go(
+        self,
+        options: RunOptions,
+        signals: mpsc::Receiver<Signal>,
+        metrics: Option<Metrics>,
+        output: &OutputArgs,
+    ) -> Result<RunReport, Error> {
+        let (progress, seen) = watch::channel(Progress::default());
+        let served = serve(metrics, &seen, output);
+        let shown = progress::show(output, seen);
+        let report = self.prepared.go(options, signals, progress).await;
+        drop((shown, served));
+        drop(self.simulator);
+        report
+    }
 }
 
 /// Serves the metrics, if that is asked for, and says where.

@@ -75,6 +75,37 @@ pub fn is_closed() -> bool {
     state().end == Some(End::Closed)
 }
 
+/// Tells this process to end, as SIGTERM does, when the reader of standard output has gone: its results would reach no one.
+#[cfg(unix)]
+pub fn end_with_reader() {
+    use rustix::{
+        event::{PollFd, PollFlags, Timespec, poll},
+        process::{Signal, getpid, kill_process},
+    };
+    let watch = || {
+        let out = io::stdout();
+        let every = Timespec { tv_sec: 1, tv_nsec: 0 };
+        loop {
+            // Only errors are asked for.
+            let mut fds = [PollFd::new(&out, PollFlags::empty())];
+            match poll(&mut fds, Some(&every)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) if fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => {
+                    tracing::warn!("the reader of standard output has gone; the run ends");
+                    let _ = kill_process(getpid(), Signal::TERM);
+                    return;
+                }
+                _ => return,
+            }
+        }
+    };
+    // Without the thread, the run ends when it writes.
+    drop(std::thread::Builder::new().name("stdout".to_owned()).spawn(watch));
+}
+
+#[cfg(not(unix))]
+pub fn end_with_reader() {}
+
 /// Standard output as a writer of result rows.
 pub struct Rows {
     /// The rows are also in the output folder.

@@ -15,6 +15,7 @@ use super::{
         table::{ColumnKinds, kinds},
     },
 };
+use crate::model::value_kind::ValueKind;
 use arrow::{
     array::{ArrayRef, RecordBatch, RecordBatchOptions},
     compute::cast,
@@ -34,12 +35,19 @@ const CHUNK_BYTES: usize = 64 << 10;
 pub const STREAM_START: &[u8] = b"\xff\xff\xff\xff";
 /// What a file begins with. A stream follows, and then an index.
 pub const FILE_START: &[u8] = b"ARROW1\0\0";
+/// What a file ends with.
+const FILE_END: &[u8] = b"ARROW1";
 /// Up to this many times eight bytes of a file are before its stream. Writers align to 8 or 64 bytes.
 const PADDING_MAX: usize = 64;
 /// The most bytes of one batch, with the dictionaries before it.
 const BATCH_BYTES_MAX: u64 = 256 << 20;
 /// The name of the extension type for UUIDs.
 const UUID: &str = "arrow.uuid";
+
+/// The most rows of one batch. A run-length encoding may claim any number.
+const BATCH_ROWS_MAX: usize = 16 << 20;
+/// So many rows are made plain at once: a dictionary may repeat a long value.
+const PLAIN_ROWS: usize = 64;
 
 /// Why a stream of Arrow data, or the rest of it, cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -52,8 +60,10 @@ pub enum ArrowFault {
     CutShort,
     #[error("expected Arrow data without compression, found some with {found}; write it without, or as Parquet")]
     Compression { found: &'static str },
-    #[error("expected at most 256 MiB of Arrow data in a batch, found more; write smaller batches")]
+    #[error("expected at most 256 MiB of Arrow data and 16,777,216 rows in a batch, found more; write smaller batches")]
     TooLarge,
+    #[error("expected the end of the Arrow data after its end mark, found more: write all rows as one stream")]
+    MoreAfterEnd,
     #[error(transparent)]
     Columns(ParquetFault),
     #[error("reading Arrow data failed: {0}")]
@@ -92,7 +102,7 @@ fn read(
     row_text::check(schema.fields()).map_err(ArrowFault::Columns)?;
     let names = schema.fields().iter().map(|field| (field.name().as_str(), field.extension_type_name() == Some(UUID)));
     let rows = RowText::new(row_text::columns(names.collect()).map_err(ArrowFault::Columns)?);
-    *found.lock().unwrap_or_else(PoisonError::into_inner) = kinds(schema.fields());
+    *found.lock().unwrap_or_else(PoisonError::into_inner) = fixed_kinds(&schema);
     if !pieces.begin() {
         return Ok(());
     }
@@ -100,11 +110,17 @@ fn read(
     loop {
         watch.bytes.set(0);
         let Some(batch) = stream.next() else { break };
-        let batch = plain(batch.map_err(|fault| fault_of(fault, &watch))?, &schema)?;
-        for row in 0..batch.num_rows() {
-            rows.push(&mut text, &batch, row);
-            if text.len() >= CHUNK_BYTES && !pieces.send(std::mem::take(&mut text)) {
-                return Ok(());
+        let batch = batch.map_err(|fault| fault_of(fault, &watch))?;
+        if batch.num_rows() > BATCH_ROWS_MAX {
+            return Err(ArrowFault::TooLarge);
+        }
+        for first in (0..batch.num_rows()).step_by(PLAIN_ROWS) {
+            let some = plain(batch.slice(first, PLAIN_ROWS.min(batch.num_rows() - first)), &schema)?;
+            for row in 0..some.num_rows() {
+                rows.push(&mut text, &some, row);
+                if text.len() >= CHUNK_BYTES && !pieces.send(std::mem::take(&mut text)) {
+                    return Ok(());
+                }
             }
         }
         // The next batch may take long.
@@ -112,8 +128,40 @@ fn read(
             return Ok(());
         }
     }
-    // After an end mark, nothing more is read.
-    if watch.has_ended.get() { Err(ArrowFault::CutShort) } else { Ok(()) }
+    // After an end mark, the stream reader reads nothing more.
+    if watch.has_ended.get() {
+        return Err(ArrowFault::CutShort);
+    }
+    watch.bytes.set(0);
+    end(stream.get_mut(), is_file)
+}
+
+/// Checks what is behind the end mark: the index of a file, which ends as the file begins, and nothing in a stream.
+fn end(rest: &mut Watched, is_file: bool) -> Result<(), ArrowFault> {
+    let mut last = Vec::new();
+    let mut chunk = [0; 4 << 10];
+    loop {
+        match rest.read(&mut chunk).map_err(ArrowFault::Io)? {
+            0 => break,
+            _ if !is_file => return Err(ArrowFault::MoreAfterEnd),
+            count => {
+                last.extend_from_slice(&chunk[..count]);
+                last.drain(..last.len().saturating_sub(FILE_END.len()));
+            }
+        }
+    }
+    if is_file && last != FILE_END { Err(ArrowFault::CutShort) } else { Ok(()) }
+}
+
+/// The types of the columns. They do not depend on the values, so that every part of a table has the same.
+fn fixed_kinds(schema: &Schema) -> ColumnKinds {
+    let mut kinds = kinds(schema.fields());
+    for field in schema.fields() {
+        if !kinds.iter().any(|(name, _)| name == field.name()) {
+            kinds.push((field.name().clone(), ValueKind::Text));
+        }
+    }
+    kinds
 }
 
 /// The stream in a file. Zeros are between its first bytes and the stream.

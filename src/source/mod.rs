@@ -47,7 +47,7 @@ mod resume;
 pub mod sample;
 mod xlsx;
 
-pub use arrow_stream::ArrowFault;
+pub use arrow_stream::{ArrowFault, STREAM_START as ARROW_STREAM_START};
 pub use bytes::encoding::Encoding;
 pub use detect::Format;
 pub use error::SourceError;

@@ -24,6 +24,7 @@ from typing import Any, Optional
 from urllib.parse import quote
 
 import pyarrow
+import pyarrow.parquet
 import pytest
 
 import rescreen
@@ -214,3 +215,61 @@ def test_ray_repeats_a_task_whose_worker_was_killed(account: Account) -> None:
         account.adds_up(rows)
     finally:
         ray.shutdown()
+
+
+JOB = Path(__file__).parents[3] / "examples" / "kubernetes" / "job.yaml"
+
+
+@pytest.mark.skipif(not JOB.is_file(), reason="the examples are not beside the package")
+def test_pods_of_an_indexed_job_share_the_account_and_are_started_again(account: Account, tmp_path: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    validate = pytest.importorskip("kubernetes_validate").validate
+    settings, job = yaml.safe_load_all(JOB.read_text(encoding="utf-8"))
+    for resource in (settings, job):
+        validate(resource, "1.33", strict=True)
+    # What the cluster would give to each pod: its files, its index, and its secrets.
+    campaign = settings["data"]["rescreen.toml"].replace(
+        'url = "https://service.example"', f'url = "{account.url}"\nper_minute = 6000\nper_minute_max = 12000'
+    )
+    campaign = campaign.replace("aml-screening = 5", "aml-screening = 1")  # what this service charges
+    account.campaign.write_text(campaign, encoding="utf-8")
+    pods = job["spec"]["completions"]
+    (tmp_path / "in").mkdir()
+    columns = CUSTOMERS.rename_columns(["customer_no", "full_name"]).append_column(
+        "country", pyarrow.array(["ZA"] * ROWS)
+    )
+    for pod in range(pods):
+        part = columns.slice(pod * ROWS // pods, ROWS // pods)
+        pyarrow.parquet.write_table(part, tmp_path / "in" / f"part-{pod}.parquet")
+    arguments = job["spec"]["template"]["spec"]["containers"][0]["args"]
+
+    def start(pod: int) -> subprocess.Popen[bytes]:
+        words = [word.replace("$(JOB_COMPLETION_INDEX)", str(pod)) for word in arguments]
+        words = [word.replace("/campaign", str(tmp_path)).replace("/data", str(tmp_path)) for word in words]
+        env = {**os.environ, **account.env, "JOB_COMPLETION_INDEX": str(pod)}
+        return subprocess.Popen([rescreen.binary(), *words, "--quiet"], env=env)
+
+    expect = [rescreen.binary(), "book", "expect", "--quiet", "-c", account.campaign, "--count", str(pods)]
+    subprocess.run(expect, env={**os.environ, **account.env}, check=True)
+    running = {pod: start(pod) for pod in range(pods)}
+    while account.stats()["credits_charged"] < ROWS // 8:
+        time.sleep(0.05)
+    # A pod that is lost with its disk.
+    running[1].kill()
+    running[1].wait()
+    shutil.rmtree(tmp_path / "out" / "part-1")
+    running[1] = start(1)
+    assert [running[pod].wait() for pod in range(pods)] == [0] * pods
+    rows = []
+    for pod in range(pods):
+        for path in rescreen.files(tmp_path / "out" / f"part-{pod}"):
+            rows += [{**row, "dataset": "results"} for row in pyarrow.parquet.read_table(path).to_pylist()]
+    account.adds_up(rows)
+    status = subprocess.run(
+        [rescreen.binary(), "book", "status", "--json"],
+        env={**os.environ, **account.env},
+        capture_output=True,
+        check=True,
+    )
+    (found,) = json.loads(status.stdout)["accounts"][0]["campaigns"]
+    assert (found["complete"], found["partitions_complete"], found["outputs"]["rows"]) == (True, pods, ROWS)

@@ -43,25 +43,60 @@ def test_the_columns_are_known_before_and_are_the_same_without_rows(folder: Path
 def test_what_the_command_refuses_is_an_error_with_its_message(folder: Path) -> None:
     with pytest.raises(rescreen.UsageError, match="a production run needs a charge book"):
         rescreen.screen(CUSTOMERS, folder / "rescreen.toml", yes=True)
-    with pytest.raises(rescreen.UsageError, match="full_name"):
-        rescreen.screen(CUSTOMERS.drop_columns("full_name"), folder / "rescreen.toml", simulate=True)
+    with pytest.raises(rescreen.UsageError, match="score"):
+        rescreen.screen(CUSTOMERS.drop_columns("score"), folder / "rescreen.toml", simulate=True)
     with pytest.raises(rescreen.RescreenError, match="of 10 asks failed|some asks failed"):
         rescreen.screen(CUSTOMERS, folder / "rescreen.toml", simulate=True, accept=(0,))
 
 
-def test_rows_that_break_off_are_never_filtered_as_a_whole(folder: Path) -> None:
+def left(folder: Path) -> list[Path]:
+    """List the files that a filter left behind."""
+    return [path for path in (folder / "out").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("fault", [OSError("the source is gone"), BrokenPipeError("the source is gone")])
+def test_rows_that_break_off_are_never_filtered_as_a_whole(folder: Path, fault: OSError) -> None:
     def broken() -> Iterator[pyarrow.RecordBatch]:
         yield from CUSTOMERS.to_batches(max_chunksize=2)[:1]
-        raise OSError("the source is gone")
+        raise fault
 
-    with pytest.raises(OSError, match="the source is gone"):
+    with pytest.raises(type(fault), match="the source is gone"):
         list(quick(folder).batches(broken()))
+    assert left(folder) == []
 
 
 def test_rows_that_no_one_wants_any_more_end_the_command(folder: Path) -> None:
-    answers = quick(folder).batches(iter(CUSTOMERS.to_batches()))
+    many = pyarrow.concat_tables([CUSTOMERS] * 4000).combine_chunks()
+    answers = quick(folder).batches(iter(many.to_batches()))
     next(answers)
     answers.close()
+    assert left(folder) == []
+
+
+def test_a_stop_with_more_rows_than_a_pipe_holds_waits_for_no_one(folder: Path) -> None:
+    many = pyarrow.concat_tables([CUSTOMERS] * 4000).combine_chunks()
+    many = many.set_column(1, "full_name", pyarrow.array([f"Naledi {at}" for at in range(many.num_rows)]))
+    arguments = ("--check", "aml-screening", "--max-credits", "50")
+    answers = rescreen.screen(many, folder / "rescreen.toml", simulate=True, arguments=arguments, accept=(4,))
+    assert answers.num_rows == many.num_rows
+    datasets = answers["dataset"].value_counts().to_pylist()
+    assert {row["values"]: row["counts"] for row in datasets} == {"results": 10, "pending": many.num_rows - 10}
+
+
+def test_equal_tables_have_the_same_partition() -> None:
+    asked = []
+
+    class Asked(rescreen.Filter):
+        def batches(self, batches: Any, partition: Any = None) -> Any:
+            asked.append(partition)
+            return batches
+
+    one = rescreen._filter.TableFilter(Asked())
+    whole = pyarrow.table({"n": pyarrow.array([1, 2, 3, 4]), "b": pyarrow.array([True, None, False, True])})
+    one(whole.slice(0, 3))
+    one(pyarrow.table({"n": pyarrow.array([1, 2, 3]), "b": pyarrow.array([True, None, False])}))
+    one(whole.slice(1, 3))
+    assert asked[0] == asked[1] != asked[2]
 
 
 def test_a_filter_travels_to_other_machines(folder: Path) -> None:

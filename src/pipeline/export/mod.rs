@@ -33,7 +33,7 @@ pub use order::{ChangedSince, ExportFormat, ExportOrder, verdict_of};
 pub use place::NewPlace;
 
 use super::{
-    campaign::{Campaign, mappings, read_file, recorded::campaign_of},
+    campaign::{Campaign, mappings, read_file, recorded::campaign_of, result_layout::ResultLayout},
     publish::{manifest::input, project::Projector},
     status::open_ledger,
 };
@@ -140,12 +140,27 @@ pub fn export(order: &ExportOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -
     Ok(exported)
 }
 
-/// Writes every row of a campaign to one stream of Arrow data, in the order of the input. Asks `interrupted` before each row whether to
-/// stop.
+/// Checks that the rows of all checks of a campaign fit into one stream.
 ///
 /// # Errors
-/// The ledger cannot be read, two checks have a column with one name and different types, writing fails, or it was interrupted.
-pub fn stream(campaign: &Campaign, out: Out, interrupted: &dyn Fn() -> Option<Stop>) -> Result<(), Error> {
+/// Two checks have a column with one name and different types, or one has a column that every row has.
+pub fn check_stream(campaign: &Campaign) -> Result<(), Error> {
+    let mut stream = OneStream::new(Box::new(std::io::sink()));
+    for (id, one) in (0..).zip(&campaign.uses) {
+        stream.add(Table::Results(id), Some(one.name()), ResultLayout::new(campaign, one)?.schema()?);
+    }
+    stream.add(Table::Failures, None, sink::failures_schema());
+    stream.add(Table::Pending, None, sink::pending_schema());
+    stream.add(Table::Skipped, None, sink::skipped_schema());
+    stream.check()
+}
+
+/// Writes every row of a campaign to one stream of Arrow data, in the order of the input. Asks `interrupted` before each row whether to
+/// stop. Returns whether the input was read to its end; if not, the stream has no end mark.
+///
+/// # Errors
+/// The ledger cannot be read, writing fails, or it was interrupted.
+pub fn stream(campaign: &Campaign, out: Out, interrupted: &dyn Fn() -> Option<Stop>) -> Result<bool, Error> {
     let reading = &open_ledger(&campaign.out)?;
     reading.hold_still()?;
     let uses = reading.check_uses()?;
@@ -163,10 +178,13 @@ pub fn stream(campaign: &Campaign, out: Out, interrupted: &dyn Fn() -> Option<St
         rows: 0,
     };
     datasets.every_row(reading, interrupted)?;
-    match datasets.target {
-        Target::Stream(stream) => stream.finish(),
-        Target::Files(_) | Target::Book(_) => Ok(()),
+    let is_whole = input(reading)?.sources.iter().all(|source| source.complete);
+    if let Target::Stream(stream) = datasets.target
+        && is_whole
+    {
+        stream.finish()?;
     }
+    Ok(is_whole)
 }
 
 /// What is exported.

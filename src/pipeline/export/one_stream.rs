@@ -15,6 +15,20 @@ pub type Out = Box<dyn Write + Send>;
 const NAME: &str = "standard output";
 /// The column that says which dataset a row is of.
 const DATASET: &str = "dataset";
+/// Columns of rows without a result. A column of results with one of these names would mean two things.
+const OTHERS: [&str; 11] = [
+    "stage",
+    "code",
+    "message",
+    "possibly_charged",
+    "retryable",
+    "line",
+    "byte_offset",
+    "input",
+    "reason",
+    "job_id",
+    "deadline",
+];
 /// How many columns all datasets begin with: they identify the ask.
 const HEAD: usize = 5;
 
@@ -56,6 +70,14 @@ impl OneStream {
             cells[*place] = cell;
         }
         Ok(rows.write(cells)?)
+    }
+
+    /// Checks that all datasets fit into one stream.
+    ///
+    /// # Errors
+    /// Two datasets have a column with one name and different types.
+    pub fn check(&self) -> Result<(), Error> {
+        united(&self.tables).map(drop)
     }
 
     /// Ends the stream. One without rows has its columns.
@@ -100,7 +122,15 @@ fn united(tables: &[(Table, String, Schema)]) -> Result<(Schema, BTreeMap<Table,
                 columns.len() - 1
             });
             let (first, of) = &mut columns[at];
-            if first.kind != column.kind || column.name == DATASET {
+            let means_two_things = matches!(table, Table::Results(_)) && OTHERS.contains(&column.name.as_str());
+            if means_two_things || column.name == DATASET {
+                return Err(Error::Config(format!(
+                    "column `{}` of {name}: the rows of a filter have a column of their own with this name; rename it, \
+                     for a carried column with [output] carry = [{{ my_{0} = \"COLUMN\" }}]",
+                    column.name
+                )));
+            }
+            if first.kind != column.kind {
                 return Err(Error::Config(format!(
                     "column `{}`: it is {} in {of} and {} in {name}, so the rows cannot be one table; filter one check at a \
                      time, or rename the column",
@@ -145,8 +175,9 @@ mod tests {
         let (one, two) = (schema(&[("score", Kind::Text)]), schema(&[("score", Kind::Number)]));
         let fault = united(&[(Table::Results(1), "a".to_owned(), one), (Table::Results(2), "b".to_owned(), two)]);
         assert!(fault.unwrap_err().to_string().contains("column `score`: it is text in a and number in b"));
-        let own = schema(&[("dataset", Kind::Text)]);
-        let fault = united(&[(Table::Results(1), "a".to_owned(), own)]).unwrap_err().to_string();
-        assert!(fault.contains("column `dataset`"), "{fault}");
+        for name in ["dataset", "code"] {
+            let fault = united(&[(Table::Results(1), "a".to_owned(), schema(&[(name, Kind::Text)]))]).unwrap_err();
+            assert!(fault.to_string().contains(&format!("column `{name}` of a: the rows of a filter")), "{fault}");
+        }
     }
 }

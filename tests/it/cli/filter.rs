@@ -7,7 +7,13 @@ use crate::support::{
     tables::files,
 };
 use arrow::array::{ArrayRef, StringArray};
-use std::{fs, path::Path, process::Command, sync::Arc};
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+};
 use tempfile::TempDir;
 
 const CAMPAIGN: &str = "campaign = \"2026-11\"\nmode = \"production\"\n[input]\npaths = [\"book.csv\"]\nid = \"id\"\n[output]\ncarry = [\"id\"]\n\
@@ -58,6 +64,32 @@ fn an_input_without_rows_has_the_same_columns() {
 }
 
 #[test]
+fn every_row_is_there_after_a_stop() {
+    let folder = folder(CAMPAIGN);
+    let (said, rows) =
+        filtered(&mut filter(folder.path(), &["--simulate", "--max-credits", "5"]), &customers("x", 3_000));
+    said.exits(4).says("some rows have no answer yet: filter the same rows again");
+    let rows = rows.unwrap();
+    let datasets = texts(&rows, "dataset");
+    let count = |dataset| datasets.iter().filter(|one| **one == Some(dataset)).count();
+    assert_eq!((rows.num_rows(), count("results"), count("pending")), (3_000, 5, 2_995));
+}
+
+#[test]
+fn a_filter_whose_reader_has_gone_ends_by_itself() {
+    let folder = folder(CAMPAIGN);
+    let mut command = filter(folder.path(), &["--simulate=realtime"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&customers("x", 3_000)).unwrap();
+    drop(child.stdout.take());
+    // At the documented rate it would take most of an hour.
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let mut left = files(folder.path(), "");
+    left.retain(|file| !file.starts_with("state"));
+    assert_eq!(left, [Path::new("rescreen.toml")]);
+}
+
+#[test]
 fn what_cannot_be_filtered_is_refused_before_anything_is_sent() {
     let folder = folder(CAMPAIGN);
     let refused = |more: &[&str], input: &[u8], says: &str| {
@@ -67,7 +99,11 @@ fn what_cannot_be_filtered_is_refused_before_anything_is_sent() {
     };
     let input = customers("x", 3);
     refused(&["--simulate"], &input[..input.len() - 8], "the stream of Arrow data has no end mark");
-    refused(&["--simulate"], b"", "expected a header");
+    refused(&["--simulate"], b"", "expected a stream of Arrow data (IPC), found something else");
+    refused(&["--simulate"], b"id,name\n1,A\n", "expected a stream of Arrow data (IPC), found something else");
+    refused(&["--simulate", "--limit", "2"], &input, "a filter writes a row for every row");
+    fs::write(folder.path().join("c.toml"), CAMPAIGN.replace("[\"id\"]", "[{ code = \"id\" }]")).unwrap();
+    refused(&["--simulate", "-c", "c.toml"], &input, "column `code` of aml-screening");
     refused(&["--simulate", "book.csv"], &input, "the rows come from standard input");
     Said::of(&mut rescreen(folder.path(), &["filter", "--simulate"])).exits(2).says("--arrow");
     let workspace = Workspace::new(0);

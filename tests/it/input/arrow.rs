@@ -5,7 +5,7 @@ use crate::support::arrow::stream_of;
 use arrow::{
     array::{
         Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array,
-        DictionaryArray, DurationSecondArray, Float64Array, Int64Array, LargeBinaryArray, LargeListArray,
+        DictionaryArray, DurationSecondArray, Float64Array, Int32Array, Int64Array, LargeBinaryArray, LargeListArray,
         LargeStringArray, ListArray, RecordBatch, RunArray, StringArray, StringViewArray, StructArray,
         TimestampMillisecondArray, TimestampNanosecondArray,
     },
@@ -115,6 +115,36 @@ fn a_file_is_read_as_the_stream_in_it() {
 }
 
 #[test]
+fn what_follows_the_end_of_a_stream_is_not_passed_over() {
+    let stream = stream_of(&people(), 2);
+    for more in [stream.clone(), b"\0".to_vec()] {
+        let refused = splits(&[stream.clone(), more].concat()).map(drop).unwrap_err().to_string();
+        assert!(refused.contains("write all rows as one stream"), "{refused}");
+    }
+    let batch = batch(&people());
+    let mut writer = FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    let file = writer.into_inner().unwrap();
+    let refused = splits(&file[..file.len() - 20]).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("rows may be missing"), "{refused}");
+}
+
+#[test]
+fn few_bytes_that_claim_many_rows_do_not_fill_the_memory() {
+    let ends = Int32Array::from(vec![1_500_000_000]);
+    let runs: ArrayRef = Arc::new(RunArray::try_new(&ends, &StringArray::from(vec!["abc"])).unwrap());
+    let refused = splits(&stream_of(&[("runs", runs)], usize::MAX)).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("16,777,216 rows in a batch"), "{refused}");
+    // A dictionary that repeats a long text: more than 2 GiB if it were written out at once.
+    let long = "x".repeat(1 << 20);
+    let values = StringArray::from(vec![long.as_str()]);
+    let keys = Int32Array::from(vec![0; 2_100]);
+    let column: ArrayRef = Arc::new(DictionaryArray::try_new(keys, Arc::new(values)).unwrap());
+    let mut reader = open(Cursor::new(stream_of(&[("d", column)], 2_100))).unwrap();
+    assert_eq!(reader.next_split().unwrap().unwrap().records.len(), 4, "4 MiB of it");
+}
+
+#[test]
 fn a_stream_that_was_cut_anywhere_is_never_whole() {
     let whole = stream_of(&people(), 2);
     assert_eq!(rows(&whole).len(), 5);
@@ -147,7 +177,7 @@ fn a_batch_without_an_end_is_refused_before_it_fills_the_memory() {
     // A schema of 1.9 GiB.
     let claim = Cursor::new([&b"\xff\xff\xff\xff"[..], &0x7000_0000_u32.to_le_bytes()].concat());
     let refused = open(claim.chain(io::repeat(0))).err().unwrap().to_string();
-    assert!(refused.contains("at most 256 MiB of Arrow data in a batch"), "{refused}");
+    assert!(refused.contains("at most 256 MiB of Arrow data and 16,777,216 rows in a batch"), "{refused}");
 }
 
 #[test]

@@ -89,7 +89,7 @@ def call(
     command: str, words: Sequence[str], cwd: Optional[StrPath], env: Optional[Mapping[str, str]], show: bool = False
 ) -> dict[str, Any]:
     """Run the command, and return the object that it prints."""
-    with _terminations():
+    with terminations():
         child = subprocess.Popen(
             [binary(), command, "--json", *words],
             stdin=subprocess.DEVNULL,
@@ -128,7 +128,7 @@ def _end(child: subprocess.Popen[str], number: int) -> None:
 
 
 @contextmanager
-def _terminations() -> Iterator[None]:
+def terminations() -> Iterator[None]:
     """Turn the signals that end Python into an exception. A handler of the application stays."""
     changed = []
     if threading.current_thread() is threading.main_thread():
