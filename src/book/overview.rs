@@ -61,36 +61,35 @@ async fn campaigns(client: &Client, account: i64) -> Result<Vec<CampaignRow>, Bo
                (extract(epoch FROM seen_at) * 1000000)::int8, left_at IS NULL,
                seen_at < clock_timestamp() - interval '60 seconds', published_at IS NOT NULL, outputs::text, charged, held
                FROM rescreen.partition WHERE account = $1 ORDER BY left_at IS NULL DESC, seen_at DESC, id";
-    let mut campaigns: Vec<CampaignRow> = Vec::new();
-    let campaign_of = |(campaign, mode): (String, String), names: Option<&BTreeSet<String>>| {
-        let expected = names.map(|names| names.len() as u64);
-        CampaignRow { campaign, mode, expected, partitions: Vec::new() }
-    };
-    let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut campaigns = Vec::new();
     for row in answered(client.query(sql, &[&account])).await? {
         let key: (String, String) = (row.try_get(0)?, row.try_get(1)?);
-        let names = expected.get(&key);
-        let at = *places.entry(key.clone()).or_insert_with(|| {
-            campaigns.push(campaign_of(key, names));
-            campaigns.len() - 1
-        });
-        campaigns[at].partitions.push(partition(&row, names)?);
+        let partition = partition(&row, expected.get(&key))?;
+        campaign_in(&mut campaigns, key).partitions.push(partition);
     }
     for (key, names) in expected {
-        let at = *places.entry(key.clone()).or_insert_with(|| {
-            campaigns.push(campaign_of(key, Some(&names)));
-            campaigns.len() - 1
-        });
-        let begun: BTreeSet<&str> = campaigns[at].partitions.iter().map(|partition| partition.name.as_str()).collect();
+        let campaign = campaign_in(&mut campaigns, key);
+        campaign.expected = Some(names.len() as u64);
+        let begun: BTreeSet<&str> = campaign.partitions.iter().map(|partition| partition.name.as_str()).collect();
         let absent: Vec<PartitionRow> =
             names.iter().filter(|name| !begun.contains(name.as_str())).map(|name| not_begun(name)).collect();
-        campaigns[at].partitions.extend(absent);
+        campaign.partitions.extend(absent);
     }
     for campaign in &mut campaigns {
         // Numbers by their value: 2 before 10.
         campaign.partitions.sort_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
     }
     Ok(campaigns)
+}
+
+/// The campaign with this name and mode, which is added if it is new.
+fn campaign_in(campaigns: &mut Vec<CampaignRow>, (campaign, mode): (String, String)) -> &mut CampaignRow {
+    let found = campaigns.iter().position(|known| (&known.campaign, &known.mode) == (&campaign, &mode));
+    let at = found.unwrap_or_else(|| {
+        campaigns.push(CampaignRow { campaign, mode, expected: None, partitions: Vec::new() });
+        campaigns.len() - 1
+    });
+    &mut campaigns[at]
 }
 
 fn not_begun(name: &str) -> PartitionRow {

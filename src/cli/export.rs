@@ -5,7 +5,7 @@ use super::{chosen, json, output::OutputArgs, signals};
 use clap::Args;
 use rescreen::{
     Error,
-    model::{ExitCode, Stop, Verdict},
+    model::{ExitCode, Verdict},
     pipeline::{
         self, ChangedSince, ExportFormat, ExportOrder, Exported,
         wording::{ask_counts, counted, grouped},
@@ -13,10 +13,7 @@ use rescreen::{
     sink::{AskCounts, CELL_CHARACTERS_MAX},
 };
 use serde_json::{Value, json};
-use std::{
-    path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
-};
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct ExportArgs {
@@ -69,13 +66,7 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
         (Some(_), None) => chosen::published("export", &place)?,
         (_, out) => out.unwrap_or_default(),
     };
-    let stop: Arc<OnceLock<Stop>> = Arc::default();
-    let (stopping, mut signals) = (Arc::clone(&stop), signals::listen());
-    let listening = tokio::spawn(async move {
-        if let Some(signal) = signals.recv().await {
-            drop(stopping.set(signal.stop()));
-        }
-    });
+    let interrupted = signals::first();
     let (to, is_json, unreadable) = (args.to.clone(), args.json, args.unreadable);
     let exporting = tokio::task::spawn_blocking(move || {
         let order = ExportOrder {
@@ -91,10 +82,9 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
             checks: args.check,
             changed: old.as_deref().map(|old| ChangedSince { old, new: &new, across_modes: args.across_modes }),
         };
-        pipeline::export(&order, &|| stop.get().cloned())
+        pipeline::export(&order, &interrupted)
     });
     let exported = exporting.await.map_err(Error::from)??;
-    listening.abort();
     let lines = if unreadable { unread_lines(&exported, &to) } else { lines(&exported, &to) };
     for line in lines {
         output.say(&line);

@@ -16,12 +16,11 @@ use rescreen::{
     Error,
     model::{ExitCode, Mode},
     pipeline::{self, Campaign, Input, NewPlace, RunOptions, campaign::flags},
-    source::{ARROW_STREAM_START, Origin, SourceReader},
+    source::{ARROW_STREAM_START, Origin, SourceOptions, SourceReader},
 };
 use std::{
-    io::{self, Read},
+    io::{self, BufWriter, Read},
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
 };
 
 /// What the rows are called in messages and in the column `source`.
@@ -66,8 +65,11 @@ pub async fn filter(args: FilterArgs, output: &OutputArgs) -> Result<ExitCode, E
         Some(signal) = signals.recv() => return Err(Error::Stopped(signal.stop())),
         ready = opening => ready?,
     };
-    let options = RunOptions { as_one_stream: true, ..RunOptions::default() };
-    let report = ready.go(options, signals, None, output).await?;
+    if let Err(error) = pipeline::check_stream(ready.campaign()) {
+        ready.leave().await;
+        return Err(error);
+    }
+    let report = ready.go(RunOptions::default(), signals, None, output).await?;
     let lines = if output.quiet { report.reasons() } else { report.lines() };
     // Where the failures are in the output folder is of no use when it is gone.
     let failed = report.failed();
@@ -118,7 +120,7 @@ fn campaign(mut args: FilterArgs) -> Result<Campaign, Error> {
 }
 
 /// Takes all rows of standard input into a file, and reads them once.
-fn take(rows: &Path, options: &rescreen::source::SourceOptions) -> Result<(), Error> {
+fn take(rows: &Path, options: &SourceOptions) -> Result<(), Error> {
     let failed = |fault: io::Error| Error::Config(format!("the rows of standard input cannot be kept: {fault}"));
     let mut start = Vec::new();
     let mut input = io::stdin().lock();
@@ -136,16 +138,9 @@ fn take(rows: &Path, options: &rescreen::source::SourceOptions) -> Result<(), Er
 
 /// Writes the rows. Returns whether all were written.
 async fn write(campaign: Campaign) -> Result<bool, Error> {
-    let stop = Arc::new(OnceLock::new());
-    let (stopping, mut signals) = (Arc::clone(&stop), signals::listen());
-    let listening = tokio::spawn(async move {
-        if let Some(signal) = signals.recv().await {
-            drop(stopping.set(signal.stop()));
-        }
-    });
-    let out = Box::new(stdout::Rows { are_kept: false });
-    let writing = move || pipeline::stream(&campaign, out, &|| stop.get().cloned());
+    let interrupted = signals::first();
+    let out = Box::new(BufWriter::new(stdout::Rows { are_kept: false }));
+    let writing = move || pipeline::stream(&campaign, out, &interrupted);
     let written = tokio::task::spawn_blocking(writing).await.map_err(Error::from)?;
-    listening.abort();
     if stdout::is_closed() { Ok(false) } else { written }
 }

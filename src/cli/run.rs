@@ -96,7 +96,6 @@ async fn run_to_its_end(args: RunArgs, summary: &mut Summary, output: &OutputArg
         continue_anyway: args.continue_anyway,
         lift_pause: args.lift_pause,
         accept_unrecognised: args.accept_unrecognised,
-        as_one_stream: false,
         next_command: Some(next_line(typed())),
     };
     let mut campaign = args.campaign.campaign()?;
@@ -174,6 +173,15 @@ impl Ready {
             return Err(error);
         }
         Ok(Ready { prepared, simulator })
+    }
+
+    pub fn campaign(&self) -> &Campaign {
+        self.prepared.campaign()
+    }
+
+    /// Leaves the partition that it would run.
+    pub async fn leave(self) {
+        self.prepared.leave().await;
     }
 
     /// Runs it.

@@ -2,8 +2,16 @@
 //! process within four seconds. Signals have their own thread, so a second signal ends the process even if its other
 //! threads are blocked.
 
-use rescreen::{model::ExitCode, pipeline::Signal};
-use std::{process, thread, time::Duration};
+use rescreen::{
+    model::{ExitCode, Stop},
+    pipeline::Signal,
+};
+use std::{
+    process,
+    sync::{Arc, OnceLock},
+    thread,
+    time::Duration,
+};
 use tokio::sync::mpsc;
 
 /// The time between the second signal and the end of the process, in which the run records what it can.
@@ -23,6 +31,18 @@ pub fn listen() -> mpsc::Receiver<Signal> {
         tracing::warn!("signals cannot be handled and will end the process at once: {error}");
     }
     signals
+}
+
+/// Whether a signal has come, as the reason to stop, for work that asks between rows.
+pub fn first() -> impl Fn() -> Option<Stop> + Send + 'static {
+    let (stop, mut signals) = (Arc::new(OnceLock::new()), listen());
+    let stopping = Arc::clone(&stop);
+    tokio::spawn(async move {
+        if let Some(signal) = signals.recv().await {
+            drop(stopping.set(signal.stop()));
+        }
+    });
+    move || stop.get().cloned()
 }
 
 /// Forwards each signal. After the second one, the process has a few seconds left.

@@ -241,7 +241,7 @@ mod tests {
         };
         assert_eq!(lacks(&[&a, &b, &same]), ["partitions a and c have the same input"]);
         assert_eq!(lacks(&[&a, &b, &PartitionRow { is_expected: false, ..same.clone() }]), [""; 0]);
-        // Two empty inputs are no mistake.
+        // Two inputs may both be empty.
         same.outputs.as_mut().unwrap().rows = 0;
         assert_eq!(lacks(&[&a, &b, &same]), [""; 0]);
     }

@@ -61,7 +61,7 @@ pub use corrections::{CorrectionCounts, Corrections};
 pub use dataset_update::dataset_update;
 pub use end_reason::EndReason;
 pub use export::{
-    ChangedSince, ExportFormat, ExportOrder, Exported, ExportedFile, NewPlace, export, stream, verdict_of,
+    ChangedSince, ExportFormat, ExportOrder, Exported, ExportedFile, NewPlace, check_stream, export, stream, verdict_of,
 };
 pub use intake::IntakeProgress;
 pub use intake::notes::{Noted, Notes};

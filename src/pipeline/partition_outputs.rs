@@ -18,8 +18,8 @@ use crate::{
 };
 use sha2::{Digest, Sha256};
 
-/// Enters the partition of a ledger that shared its account, for a command that sends nothing. What was decided about its requests is
-/// told. A book that cannot be used is no reason not to publish.
+/// Enters the partition of a ledger that shared its account, for a command that sends nothing. The book is told what was
+/// decided about its requests. The command publishes even if the book cannot be used.
 pub async fn enter(campaign: &Campaign, ledger: &Ledger) -> Option<Purse> {
     ledger.sums().partition.as_ref()?;
     let entering = async {

@@ -5,7 +5,6 @@ use super::{
     Corrections,
     blocking::blocking,
     campaign::{Campaign, consent, rules::use_rules},
-    export::check_stream,
     intake::{IntakeProgress, body_receiver::BodyReceiver, ingest::Ingest, notes::Notes, rejections::Rejections},
     partition_outputs,
     plan::money::Money,
@@ -60,8 +59,6 @@ pub struct RunOptions {
     pub lift_pause: bool,
     /// Publish answers that no rule recognises as results.
     pub accept_unrecognised: bool,
-    /// The rows of all checks must fit into one stream, for [`stream`](super::stream).
-    pub as_one_stream: bool,
     /// Makes the command that continues, which the report and the ledger name.
     pub next_command: Option<NextCommand>,
 }
@@ -105,9 +102,6 @@ impl Prepared {
     ) -> Result<RunReport, Error> {
         let (campaign, ledger) = (Arc::clone(&self.campaign), Arc::clone(&self.ledger));
         let (was_complete, attempts_before) = (ledger.sums().completed_at_us.is_some(), ledger.sums().attempts);
-        if options.as_one_stream {
-            check_stream(&campaign)?;
-        }
         let check_uses = ledger.check_uses(self.check_uses()?).await?;
         self.record_settings().await?;
         ledger.record_consent(consent::recorded(&campaign, &consent::system_user())).await?;

@@ -18,6 +18,8 @@ type FailureCell = fn(&FailureRow<'_>) -> TableCell;
 type PendingCell = fn(&PendingRow<'_>) -> TableCell;
 type SkippedCell = fn(&SkippedRow<'_>) -> TableCell;
 
+/// How many columns every dataset begins with.
+pub const HEAD_COLUMNS: usize = HEAD.len();
 /// The columns that every dataset begins with: they identify the ask.
 const HEAD: [Of<HeadCell>; 5] = [
     Of::full("result_id", Kind::Text, |head| {

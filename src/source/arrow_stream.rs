@@ -46,7 +46,7 @@ const UUID: &str = "arrow.uuid";
 
 /// The most rows of one batch. A run-length encoding may claim any number.
 const BATCH_ROWS_MAX: usize = 16 << 20;
-/// So many rows are made plain at once: a dictionary may repeat a long value.
+/// How many rows are converted at once. A dictionary may repeat a long value, so a whole batch could fill the memory.
 const PLAIN_ROWS: usize = 64;
 
 /// Why a stream of Arrow data, or the rest of it, cannot be read.
@@ -182,7 +182,7 @@ fn stream_in_file(mut file: Bytes) -> io::Result<Bytes> {
 struct Watch {
     /// Since the last batch.
     bytes: Rc<Cell<u64>>,
-    /// There are no more.
+    /// All bytes were read.
     has_ended: Rc<Cell<bool>>,
 }
 

@@ -78,7 +78,7 @@ impl Machines {
         fs::write(folder.join("in.csv"), format!("id,name\n{}", names.collect::<String>())).unwrap();
     }
 
-    /// A command of a worker, on a machine of its own. It runs the partition of the campaign that has its name.
+    /// A command of a worker. A run is for the partition that has the name of the worker.
     fn command(&self, worker: &str, arguments: &[&str]) -> Command {
         let mut command = self.command_of(worker, arguments);
         if arguments.first() == Some(&"run") {

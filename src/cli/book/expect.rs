@@ -7,7 +7,7 @@ use rescreen::{
     Error,
     book::{self, AccountName, Expected},
     client::origin_of,
-    model::{ExitCode, Mode, printable::printable},
+    model::{ExitCode, Mode},
     pipeline::{self, Service, system_user, wording::counted},
 };
 use std::{collections::BTreeSet, io::Read};
@@ -60,8 +60,7 @@ pub async fn expect(args: ExpectArgs) -> Result<ExitCode, Error> {
         let name =
             if other.is_empty() { "a run without --partition".to_owned() } else { format!("partition `{other}`") };
         to_stderr(&format!(
-            "{} has begun and is not among them: its rows do not count, and what it was charged does",
-            printable(&name)
+            "{name} has begun and is not among them: its rows do not count, and what it was charged does"
         ));
     }
     Ok(ExitCode::Complete)
@@ -96,8 +95,7 @@ fn names(args: &ExpectArgs) -> Result<Vec<String>, Error> {
     }
     match names.iter().find(|name| !pipeline::is_partition_name(name)) {
         Some(name) => Err(Error::Config(format!(
-            "`{}`: expected the name of a partition, such as 2026-11 or 7: at most 200 characters, all of them visible",
-            printable(name)
+            "`{name}`: expected the name of a partition, such as 2026-11 or 7: at most 200 characters, all of them visible"
         ))),
         None => Ok(names.into_iter().collect()),
     }

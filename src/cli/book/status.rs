@@ -52,18 +52,10 @@ fn lines(row: &AccountRow) -> Vec<String> {
     let AccountName { origin, name } = &row.account;
     let mut lines = vec![format!(
         "account {} at {}: {} requests a minute, at most {} in any",
-        printable(name),
-        printable(origin),
-        row.per_minute,
-        row.per_minute_max
+        name, origin, row.per_minute, row.per_minute_max
     )];
     if let Some(halt) = &row.halt {
-        lines.push(format!(
-            "  halted at {} by {}: {}",
-            local_time(halt.at_us),
-            printable(&halt.worker),
-            printable(&halt.message)
-        ));
+        lines.push(format!("  halted at {} by {}: {}", local_time(halt.at_us), halt.worker, halt.message));
     }
     if let Some(until_us) = row.paused_until_us {
         lines.push(format!("  waits until {}: the service asked for it", local_time(until_us)));
@@ -82,7 +74,7 @@ fn campaign_lines(campaign: &CampaignRow) -> Vec<String> {
     let mode = if campaign.mode == Mode::Production.as_str() { String::new() } else { format!(" ({})", campaign.mode) };
     let lacks = campaign.lacks();
     let state = if lacks.is_empty() { "complete".to_owned() } else { format!("not complete: {}", lacks.join(", ")) };
-    let mut lines = vec![printable(&format!("campaign {}{mode}: {state}", campaign.campaign)).into_owned()];
+    let mut lines = vec![format!("campaign {}{mode}: {state}", campaign.campaign)];
     let PartitionOutputs { rows, results, failures, pending, skipped, .. } = campaign.outputs();
     let (charged, held) = campaign.charged_and_held();
     lines.push(format!(
@@ -97,7 +89,7 @@ fn campaign_lines(campaign: &CampaignRow) -> Vec<String> {
         counted(charged.0, "credit", "credits"),
         grouped(held.0),
     ));
-    lines.extend(campaign.remarks().iter().map(|remark| printable(remark).into_owned()));
+    lines.extend(campaign.remarks());
     let mut table = of_page(&["partition", "state", "rows", "pending", "charged", "held", "worker"]);
     for partition in &campaign.partitions {
         let count = |count: fn(&PartitionOutputs) -> u64| {

@@ -147,7 +147,7 @@ async fn what_was_armed_when_its_ledger_was_lost_is_in_doubt_with_the_age_of_its
     let order = ArmOrder { scope: "another".to_owned(), ..other_key.order(FIRST) };
     let refused = other_key.ledger.arm(order).await.unwrap();
     assert!(matches!(refused, Err(NotArmed::Withheld(IllegalMove::OtherApiKey))));
-    assert_eq!(other_key.sent(FIRST).await.attempt, 2, "and goes on under its key");
+    assert_eq!(other_key.sent(FIRST).await.attempt, 2, "the second attempt has the same key");
 }
 
 #[tokio::test]

@@ -84,9 +84,9 @@ impl Datasets<'_> {
             }
         }
         if self.selection.has_every_standing() {
-            self.target.add(Table::Failures, None, sink::failures_schema())?;
-            self.target.add(Table::Pending, None, sink::pending_schema())?;
-            self.target.add(Table::Skipped, None, sink::skipped_schema())?;
+            for (table, schema) in Table::of_all_checks() {
+                self.target.add(table, None, schema)?;
+            }
         }
         Ok(())
     }

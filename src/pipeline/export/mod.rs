@@ -149,9 +149,9 @@ pub fn check_stream(campaign: &Campaign) -> Result<(), Error> {
     for (id, one) in (0..).zip(&campaign.uses) {
         stream.add(Table::Results(id), Some(one.name()), ResultLayout::new(campaign, one)?.schema()?);
     }
-    stream.add(Table::Failures, None, sink::failures_schema());
-    stream.add(Table::Pending, None, sink::pending_schema());
-    stream.add(Table::Skipped, None, sink::skipped_schema());
+    for (table, schema) in Table::of_all_checks() {
+        stream.add(table, None, schema);
+    }
     stream.check()
 }
 

@@ -4,7 +4,7 @@
 use super::table::Table;
 use crate::{
     error::Error,
-    sink::{ArrowRows, Column, Kind, Schema, TableCell},
+    sink::{ArrowRows, Column, HEAD_COLUMNS, Kind, Schema, TableCell},
 };
 use std::{collections::BTreeMap, io::Write};
 
@@ -29,8 +29,6 @@ const OTHERS: [&str; 11] = [
     "job_id",
     "deadline",
 ];
-/// How many columns all datasets begin with: they identify the ask.
-const HEAD: usize = 5;
 
 /// The stream. It begins with the first row, when all datasets are known.
 pub struct OneStream {
@@ -65,7 +63,7 @@ impl OneStream {
     pub fn write(&mut self, table: Table, row: Vec<TableCell>) -> Result<(), Error> {
         let Begun { rows, width, places } = self.begun()?;
         let mut cells = vec![TableCell::Null; *width];
-        cells[HEAD] = TableCell::text(table.kind().as_str());
+        cells[HEAD_COLUMNS] = TableCell::text(table.kind().as_str());
         for (cell, place) in row.into_iter().zip(places.get(&table).into_iter().flatten()) {
             cells[*place] = cell;
         }
@@ -109,7 +107,7 @@ impl OneStream {
 /// The columns of all datasets, and the place of each.
 fn united(tables: &[(Table, String, Schema)]) -> Result<(Schema, BTreeMap<Table, Vec<usize>>), Error> {
     let dataset = Column { name: DATASET.to_owned(), kind: Kind::Text, nullable: false };
-    let head = tables.first().into_iter().flat_map(|(.., schema)| schema.columns.iter().take(HEAD).cloned());
+    let head = tables.first().into_iter().flat_map(|(.., schema)| schema.columns.iter().take(HEAD_COLUMNS).cloned());
     let mut columns: Vec<(Column, &str)> = head.chain([dataset]).map(|column| (column, "every dataset")).collect();
     let mut known: BTreeMap<String, usize> =
         columns.iter().enumerate().map(|(at, (column, _))| (column.name.clone(), at)).collect();
@@ -165,9 +163,9 @@ mod tests {
             [(Table::Results(1), "aml".to_owned(), results), (Table::Failures, "failures".to_owned(), failures)];
         let (all, places) = united(&tables).unwrap();
         let names: Vec<(&str, bool)> =
-            all.columns[HEAD..].iter().map(|column| (column.name.as_str(), column.nullable)).collect();
+            all.columns[HEAD_COLUMNS..].iter().map(|column| (column.name.as_str(), column.nullable)).collect();
         assert_eq!(names, [("dataset", false), ("verdict", true), ("row_number", true), ("code", true)]);
-        assert_eq!(places[&Table::Failures][HEAD..], [8, 7]);
+        assert_eq!(places[&Table::Failures][HEAD_COLUMNS..], [8, 7]);
     }
 
     #[test]

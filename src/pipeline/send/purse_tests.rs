@@ -268,7 +268,7 @@ impl World {
         let (totals, _) = self.book.totals("one");
         assert_eq!((totals.charged.0, totals.held), (self.total(), Credits::ZERO), "seed {seed}");
         let sums: u64 = self.workers.iter().map(|worker| worker.ledger.sums().account.charged.0).sum();
-        assert_eq!(sums, self.total(), "seed {seed}: each charge stands in one ledger");
+        assert_eq!(sums, self.total(), "seed {seed}: each charge is in one ledger");
         assert!(self.workers.iter().all(|worker| worker.open().is_empty()), "seed {seed}");
         for zombie in &self.zombies {
             let claimed = zombie.claim(RequestId(1)).await;

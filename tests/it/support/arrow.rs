@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-/// The columns as a stream, with so many rows in a batch.
+/// Writes the columns as a stream. `rows` is the number of rows in a batch.
 pub fn stream_of(columns: &[(&str, ArrayRef)], rows: usize) -> Vec<u8> {
     let batch =
         RecordBatch::try_from_iter_with_nullable(columns.iter().map(|(name, array)| (*name, array.clone(), true)));
@@ -24,7 +24,7 @@ pub fn stream_of(columns: &[(&str, ArrayRef)], rows: usize) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-/// Customers with the ids 1 to `count`, each with a name of its own.
+/// A stream of customers with the ids 1 to `count` and different names.
 pub fn customers(whose: &str, count: usize) -> Vec<u8> {
     let column = |text: &dyn Fn(usize) -> String| -> ArrayRef {
         Arc::new((1..=count).map(|at| Some(text(at))).collect::<StringArray>())

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional, Union
 
-from ._command import RescreenError, Stopped, StrPath, UsageError, binary, call, error_of
+from ._command import RescreenError, Stopped, StrPath, UsageError, binary, call, campaign_words, error_of
 from ._filter import Filter, Table, map_in_arrow, map_table, screen
 
 __all__ = [
@@ -196,9 +196,7 @@ def _read(paths: list[Path], connection: Any) -> Any:
 def _words(
     campaign: StrPath, input: Input, simulate: bool, arguments: Sequence[str], cwd: Optional[StrPath]
 ) -> list[str]:
-    # The command finds rescreen.toml itself, and then refuses one that other users can write to.
-    words = [] if os.fspath(campaign) == "rescreen.toml" else ["--config", os.fspath(campaign)]
-    words += ["--simulate"] * simulate + list(arguments)
+    words = [*campaign_words(campaign, simulate), *arguments]
     if input is None:
         return words
     if isinstance(input, (str, os.PathLike)):

@@ -85,6 +85,13 @@ def binary() -> Path:
     return Path(found).absolute()
 
 
+def campaign_words(campaign: StrPath, simulate: bool) -> list[str]:
+    """Return the words that name the campaign file, and say that it is rehearsed."""
+    # The command finds rescreen.toml itself, and then refuses one that other users can write to.
+    words = [] if os.fspath(campaign) == "rescreen.toml" else ["--config", os.fspath(campaign)]
+    return words + ["--simulate"] * simulate
+
+
 def call(
     command: str, words: Sequence[str], cwd: Optional[StrPath], env: Optional[Mapping[str, str]], show: bool = False
 ) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Optional, Protocol, runtime_checkable
 
-from ._command import StrPath, binary, error_of, terminations
+from ._command import StrPath, binary, campaign_words, error_of, terminations
 
 if TYPE_CHECKING:
     import pyarrow
@@ -122,8 +122,7 @@ class Filter:
         return pyarrow.ipc.open_stream(done.stdout).schema
 
     def _words(self, partition: Optional[str]) -> list[str]:
-        words = [] if os.fspath(self.campaign) == "rescreen.toml" else ["--config", os.fspath(self.campaign)]
-        words += ["--simulate"] * self.simulate + ["--yes"] * self.yes
+        words = [*campaign_words(self.campaign, self.simulate), *["--yes"] * self.yes]
         words += ["--partition", partition] if partition else []
         return [*words, *self.arguments]
 
@@ -206,7 +205,7 @@ def map_table(
 
         dataset.map_batches(rescreen.map_table(yes=True), batch_format="pyarrow")
     """
-    return TableFilter(Filter(campaign, simulate, yes, tuple(arguments), tuple(accept), env))
+    return TableFilter(map_in_arrow(campaign, simulate=simulate, yes=yes, arguments=arguments, accept=accept, env=env))
 
 
 def _write(writer: Any, batch: pyarrow.RecordBatch) -> None:
