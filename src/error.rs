@@ -3,6 +3,7 @@
 use crate::{
     catalogue::CatalogueError,
     client::ClientError,
+    decisions::DecisionsError,
     ledger::LedgerError,
     mapping::MappingError,
     model::{ExitCode, Stop, StopKind},
@@ -37,6 +38,9 @@ pub enum Error {
     Sink(#[from] SinkError),
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// The decisions about matches cannot be used.
+    #[error(transparent)]
+    Decisions(#[from] DecisionsError),
     /// The inbox of deliveries cannot be used.
     #[error(transparent)]
     Inbox(#[from] InboxError),
@@ -89,8 +93,9 @@ impl Error {
             Error::Ledger(error) if error.is_usage() => ExitCode::Usage,
             Error::Sink(error) if error.is_usage() => ExitCode::Usage,
             Error::Inbox(error) if error.is_usage() => ExitCode::Usage,
+            Error::Decisions(error) if error.is_usage() => ExitCode::Usage,
             Error::Ledger(LedgerError::IllegalMove(_)) => ExitCode::Internal,
-            Error::Ledger(_) | Error::Sink(_) | Error::Inbox(_) => ExitCode::Storage,
+            Error::Ledger(_) | Error::Sink(_) | Error::Inbox(_) | Error::Decisions(_) => ExitCode::Storage,
             Error::Input { source, .. } => source.exit_code(),
             Error::Stopped(stop) => stop.exit_code(),
             Error::Internal(_) => ExitCode::Internal,

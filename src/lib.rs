@@ -33,7 +33,7 @@
 //! |---|---|
 //! | 0 | [`model`]: pure data and pure functions: rows, keys, the state machine, budget, verdicts, failures |
 //! | 1 | [`template`]: MiniJinja with strict nulls · [`catalogue`]: one TOML declaration per check · [`files`]: regular files with limits |
-//! | 2 | [`source`] reads · [`mapping`] maps · [`ledger`] ingests, arms, settles · [`throttle`] admits · `book` shares an account · [`client`] sends · [`webhook`] receives · [`sink`] writes |
+//! | 2 | [`source`] reads · [`mapping`] maps · [`ledger`] ingests, arms, settles · [`throttle`] admits · `book` shares an account · [`client`] sends · [`webhook`] receives · [`sink`] writes · [`decisions`] keeps what persons decided about matches |
 //! | 3 | [`pipeline`]: the only layer that connects the modules of layer 2 |
 //! | 4 | the command line, in the binary; the library never writes to the terminal |
 //!
@@ -86,6 +86,7 @@
 pub mod book;
 pub mod catalogue;
 pub mod client;
+pub mod decisions;
 mod error;
 pub mod files;
 pub mod ledger;

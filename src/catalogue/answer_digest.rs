@@ -59,7 +59,7 @@ impl DigestSpec {
 }
 
 /// Removes what a pointer names. A payload that does not have it is not copied, unless the pointer has a `*`.
-fn remove(payload: &mut Cow<'_, Value>, pointer: &str) {
+pub(super) fn remove(payload: &mut Cow<'_, Value>, pointer: &str) {
     let tokens: Vec<String> =
         pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect();
     if tokens.iter().any(|token| token == "*") || json_pointer::at(payload, pointer).is_some() {
@@ -84,7 +84,7 @@ fn remove_below(value: &mut Value, tokens: &[String]) {
 }
 
 /// Appends RFC 8785 JSON with sorted lists. Whole numbers of any size keep their digits.
-fn canonical(value: &Value, form: &mut Vec<u8>) {
+pub(super) fn canonical(value: &Value, form: &mut Vec<u8>) {
     match value {
         Value::Null => form.extend(b"null"),
         Value::Bool(truth) => form.extend(truth.to_string().as_bytes()),

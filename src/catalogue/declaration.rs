@@ -58,7 +58,8 @@ pub struct Declaration {
     pub answer: AnswerSpec,
     pub verdict: VerdictSpec,
     /// The parts that the service's description does not show: `flow`, `key_life_hours`, `routes.guide`,
-    /// `routes.alternate`, `cached_failure`, `fixed.NAME`, `rules`, `answer.payload`, `answer.compared`, `answer.volatile`.
+    /// `routes.alternate`, `cached_failure`, `fixed.NAME`, `rules`, `answer.payload`, `answer.compared`, `answer.volatile`,
+    /// `answer.matches`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed_parts: Vec<String>,
     /// Where the assumed parts come from.
@@ -224,6 +225,9 @@ pub struct AnswerSpec {
     /// lists: JSON pointers, with `*` for every item of a list. They are not compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volatile: Vec<String>,
+    /// The matches about which a person can decide, if the check has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matches: Option<MatchesSpec>,
     /// Further places of images, such as portraits. Outputs never contain the image itself.
     #[serde(default, rename = "image", skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageSpec>,
@@ -241,6 +245,25 @@ fn pointers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D
         OneOrMore::One(pointer) => vec![pointer],
         OneOrMore::More(pointers) => pointers,
     })
+}
+
+/// Where the matches of an answer are. Which verdicts come from them alone, the rules say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatchesSpec {
+    /// JSON pointers into the payload to lists of matches. All of them are read.
+    pub lists: Vec<String>,
+    /// JSON pointers into a match to what identifies it, of which the first that is present is used. A match without it is
+    /// identified by its digest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub id: Vec<String>,
+    /// JSON pointers into the payload to the number of all matches, of which the first that is present is used. An answer that
+    /// lists another number does not show all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub total: Vec<String>,
+    /// The columns of a match in a worklist. Their pointers are pointers into the match.
+    #[serde(default, rename = "column", skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<ColumnSpec>,
 }
 
 /// A place of an answer that may hold an image, as base64.
@@ -327,6 +350,9 @@ pub struct VerdictRule {
     pub when: String,
     pub verdict: Verdict,
     pub finding: String,
+    /// The rule reads nothing but the matches of the answer. A person can accept them (see [`MatchesSpec`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_matches: bool,
     /// The service's description does not show a value that this rule uses.
     #[serde(default)]
     pub assumed: bool,

@@ -9,7 +9,7 @@ use crate::model::{
 use serde_json::Value;
 
 /// The parts of a declaration that `assumed_parts` can name, besides `fixed.NAME`.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     "flow",
     "key_life_hours",
     "routes.guide",
@@ -19,6 +19,7 @@ const PARTS: [&str; 9] = [
     "answer.payload",
     "answer.compared",
     "answer.volatile",
+    "answer.matches",
 ];
 /// The parts of a field that its `assumed_parts` can name.
 const FIELD_PARTS: [&str; 8] =

@@ -14,6 +14,7 @@ mod field_rule;
 mod job;
 mod limits;
 mod marks;
+mod matches;
 mod overrides;
 mod paste;
 
@@ -22,13 +23,14 @@ pub use answer_digest::DigestSpec;
 pub use body_shape::BodyShape;
 pub use cached_failure::CachedFailureSpec;
 pub use declaration::{
-    AnswerSpec, ColumnKind, ColumnSpec, Compare, Declaration, ExpectSpec, FieldSpec, Finding, Flow, ImageSpec, Routes,
-    Spelling, Subject, VerdictRule, VerdictSpec,
+    AnswerSpec, ColumnKind, ColumnSpec, Compare, Declaration, ExpectSpec, FieldSpec, Finding, Flow, ImageSpec,
+    MatchesSpec, Routes, Spelling, Subject, VerdictRule, VerdictSpec,
 };
 pub use field_rule::FieldRule;
 pub use job::{JOB_ID, JobSpec};
 pub use limits::{Choices, Digits};
 pub use marks::Limit;
+pub use matches::Match;
 pub use overrides::DeclaredCheck;
 
 use crate::model::{
@@ -144,18 +146,30 @@ fn check(declaration: &Declaration) -> Result<(), String> {
     let pointers = declaration.answer.columns.iter().flat_map(|column| &column.pointers);
     let images = declaration.answer.images.iter().map(|image| &image.pointer);
     let digest = declaration.answer.compared.iter().chain(&declaration.answer.volatile);
-    for pointer in declaration.answer.payload.iter().chain(pointers).chain(images).chain(digest) {
+    let matches = declaration.answer.matches.iter().flat_map(|matches| {
+        let columns = matches.columns.iter().flat_map(|column| &column.pointers);
+        matches.lists.iter().chain(&matches.id).chain(&matches.total).chain(columns)
+    });
+    for pointer in declaration.answer.payload.iter().chain(pointers).chain(images).chain(digest).chain(matches) {
         if !pointer.is_empty() && !pointer.starts_with('/') {
             return Err(format!("answer: expected a JSON pointer, which begins with `/`; found `{pointer}`"));
         }
     }
-    for column in &declaration.answer.columns {
+    let of_matches = declaration.answer.matches.iter().flat_map(|matches| &matches.columns);
+    for column in declaration.answer.columns.iter().chain(of_matches) {
         is_identifier(&column.name, '_').map_err(|fault| format!("column `{}`: {fault}", column.name))?;
         if column.image && column.kind != ColumnKind::Text {
             return Err(format!("column `{}`: expected type text for `image = true`; change the type", column.name));
         }
     }
     check_expectations(declaration)?;
+    let has_lists = declaration.answer.matches.as_ref().is_some_and(|matches| !matches.lists.is_empty());
+    if let Some(rule) = declaration.verdict.rules.iter().find(|rule| rule.of_matches && !has_lists) {
+        return Err(format!(
+            "verdict.rule `{}`: expected `answer.matches` with `lists` for `of_matches = true`, found none",
+            rule.finding
+        ));
+    }
     if declaration.verdict.otherwise.verdict == Verdict::Clear {
         return Err(
             "verdict.otherwise: expected any verdict except `clear`, found `clear`; an answer that no rule matches is \

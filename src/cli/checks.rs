@@ -172,6 +172,11 @@ fn detail(declaration: &Declaration) -> String {
     if !answer.volatile.is_empty() {
         head.push(format!("volatile    {}{}", joined(&answer.volatile, ",\n            "), mark("answer.volatile")));
     }
+    if let Some(matches) = &answer.matches {
+        let (lists, id) = (joined(&matches.lists, " and "), joined(&matches.id, " or "));
+        head.push(format!("matches     in {lists}, each known by {id}{}", mark("answer.matches")));
+        head.push("            accepted or not by `rescreen decide`".to_owned());
+    }
     if let Some(source) = &declaration.source {
         head.push(format!("assumed by  {source}"));
     }

@@ -7,7 +7,7 @@ use rescreen::{
     Error,
     model::{ExitCode, Verdict},
     pipeline::{
-        self, ChangedSince, ExportFormat, ExportOrder, Exported,
+        self, ChangedSince, ExportContent, ExportFormat, ExportOrder, Exported,
         wording::{ask_counts, counted, grouped},
     },
     sink::{AskCounts, CELL_CHARACTERS_MAX},
@@ -20,7 +20,7 @@ pub struct ExportArgs {
     /// Output folder, or name of a campaign [default: the campaign of rescreen.toml, or the only one in out/]
     #[arg(value_name = "DIR|NAME")]
     dir: Option<PathBuf>,
-    /// Folder to create and write to, or file with --wide or --format xlsx; it must not exist
+    /// Folder to create and write to, or file with --wide, --worklist or --format xlsx; it must not exist
     #[arg(long, value_name = "NEW_FOLDER|NEW_FILE")]
     to: PathBuf,
     /// Campaign file whose declarations judge the answers [default: those of the last run]
@@ -38,8 +38,11 @@ pub struct ExportArgs {
     /// Every row of the input in its order, with verdict, finding and date of each check beside its columns
     #[arg(long)]
     wide: bool,
+    /// The matches to decide about, a row for each, with empty columns for decision and reason; `rescreen decide` reads it back
+    #[arg(long, conflicts_with_all = ["single", "wide", "verdict"])]
+    worklist: bool,
     /// Only the replies that could not be read as answers, byte for byte, and a list of them
-    #[arg(long, conflicts_with_all = ["format", "excel", "single", "wide", "verdict", "check", "changed_since"])]
+    #[arg(long, conflicts_with_all = ["format", "excel", "single", "wide", "worklist", "verdict", "check", "changed_since"])]
     unreadable: bool,
     /// Only results with these verdicts, such as review,adverse; with --wide, rows with such a result
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',', value_parser = pipeline::verdict_of)]
@@ -67,7 +70,7 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
         (_, out) => out.unwrap_or_default(),
     };
     let interrupted = signals::first();
-    let (to, is_json, unreadable) = (args.to.clone(), args.json, args.unreadable);
+    let (to, is_json, unreadable, worklist) = (args.to.clone(), args.json, args.unreadable, args.worklist);
     let exporting = tokio::task::spawn_blocking(move || {
         let order = ExportOrder {
             place: &place,
@@ -76,16 +79,24 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
             format: args.format,
             excel: args.excel,
             single: args.single,
-            wide: args.wide,
-            unread: args.unreadable,
-            verdicts: args.verdict,
+            content: match () {
+                () if args.unreadable => ExportContent::Unread,
+                () if args.worklist => ExportContent::Worklist,
+                () if args.wide => ExportContent::Wide,
+                () => ExportContent::Datasets,
+            },
+            verdicts: if args.worklist { vec![Verdict::Review] } else { args.verdict },
             checks: args.check,
             changed: old.as_deref().map(|old| ChangedSince { old, new: &new, across_modes: args.across_modes }),
         };
         pipeline::export(&order, &interrupted)
     });
     let exported = exporting.await.map_err(Error::from)??;
-    let lines = if unreadable { unread_lines(&exported, &to) } else { lines(&exported, &to) };
+    let lines = match (unreadable, worklist) {
+        (true, _) => unread_lines(&exported, &to),
+        (_, true) => worklist_lines(&exported, &to),
+        _ => lines(&exported, &to),
+    };
     for line in lines {
         output.say(&line);
     }
@@ -134,6 +145,25 @@ fn unread_lines(exported: &Exported, to: &Path) -> Vec<String> {
     vec![format!("{replies}; they may contain personal data"), format!("exported to: {}", to.display())]
 }
 
+/// What is said about a worklist.
+fn worklist_lines(exported: &Exported, to: &Path) -> Vec<String> {
+    let mut lines = vec![match exported.rows {
+        0 => "no match waits for a decision".to_owned(),
+        rows => format!("{} for a decision", counted(rows, "match waits", "matches wait")),
+    }];
+    if exported.unexplained > 0 {
+        let one = "result to review is not in the list, because its matches do not explain it";
+        let more = "results to review are not in the list, because their matches do not explain them";
+        lines.push(format!(
+            "{}: `rescreen export --wide --verdict review,adverse` lists every row that needs a person",
+            counted(exported.unexplained, one, more)
+        ));
+    }
+    lines.extend(exported.mode.warning());
+    lines.push(format!("worklist: {}", to.display()));
+    lines
+}
+
 fn fields(exported: &Exported, to: &Path) -> Value {
     let counts = AskCounts::of(&exported.totals, exported.unreadable_rows);
     let is_folder = to.is_dir();
@@ -163,5 +193,6 @@ fn fields(exported: &Exported, to: &Path) -> Value {
         "rows": exported.rows,
         "files": files,
         "cut_cells": exported.cut_cells,
+        "unexplained": exported.unexplained,
     })
 }

@@ -11,6 +11,7 @@ mod colour;
 mod completions;
 mod core_dump;
 mod credits;
+mod decide;
 mod demo;
 mod diff;
 mod doctor;
@@ -88,6 +89,8 @@ enum Command {
     Collect(collect::CollectArgs),
     /// Publish all results of a campaign into a new folder, judged by the current declarations
     Export(export::ExportArgs),
+    /// Record what a person decided about the matches of a worklist, so that they need no person again
+    Decide(decide::DecideArgs),
     /// Write the report of a campaign: one HTML page with charts that can be shown around
     Report(report::ReportArgs),
     /// Show the state of a campaign
@@ -130,6 +133,7 @@ impl Command {
             Command::Run(args) => (args.summary.json, json::Format::Run),
             Command::Collect(args) => (args.summary.json, json::Format::Collect),
             Command::Export(args) => (args.json, json::Format::Export),
+            Command::Decide(args) => (args.json, json::Format::Decide),
             Command::Report(args) => (args.json, json::Format::Report),
             Command::Status(args) => (args.json, json::Format::Status),
             Command::Show(args) => (args.json, json::Format::Show),
@@ -244,6 +248,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Filter(args) => filter::filter(args, &cli.output).await,
         Command::Collect(args) => collect::collect(args, &cli.output).await,
         Command::Export(args) => export::export(args, &cli.output).await,
+        Command::Decide(args) => decide::decide(args, &cli.output).await,
         Command::Report(args) => report::report(args, &cli.output).await,
         Command::Status(args) => status::status(&args),
         Command::Show(args) => show::show(&args),

@@ -25,6 +25,8 @@ pub struct AskView<'a> {
     pub fate: AskFate,
     /// What the row expects of the answer, in JSON.
     pub expected: Option<String>,
+    /// The numbers of the decisions that accepted all matches of its answer, in JSON.
+    pub accepted: Option<String>,
 }
 
 /// The fate of an ask.
@@ -234,7 +236,8 @@ impl Reading {
         values: Values,
         mut each: impl FnMut(AskView<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let SideTables { corrected, unrecognised, crossed, judged_again, job_id, accepted_at } = self.side_tables()?;
+        let SideTables { corrected, accepted, unrecognised, crossed, judged_again, job_id, accepted_at } =
+            self.side_tables()?;
         let sql = format!(
             "SELECT ask.split, ask.row_index, ask.check_use, ask.failure, ask.skipped,
                     request.id, request.state, coalesce(request.key, request.first_key), request.attempts,
@@ -246,7 +249,7 @@ impl Reading {
                     answer.latency_ms, answer.requested_at, answer.completed_at, answer.request_id, answer.body, ask.id, ask.expected,
                     {unrecognised}, {crossed},
                     ask.part IS NOT NULL, iif(answer.request IS NULL, NULL, request.body),
-                    {job_id}, {accepted_at}, {corrected}, {judged_again}
+                    {job_id}, {accepted_at}, {corrected}, {judged_again}, {accepted}
              FROM ask LEFT JOIN request ON request.id = ask.request LEFT JOIN answer ON answer.request = request.id
              WHERE {which} ORDER BY ask.id"
         );
@@ -277,8 +280,10 @@ impl Reading {
         };
         let is_in = |table: &str| in_table(table, "SELECT count(*)", "0");
         let corrected = "(SELECT row FROM correction WHERE correction.ask = ask.id ORDER BY id DESC LIMIT 1)";
+        let accepted = "(SELECT decisions FROM accepted WHERE accepted.ask = ask.id)";
         Ok(SideTables {
             corrected: if self.has_corrections()? { corrected } else { "NULL" },
+            accepted: if has_rows("accepted")? { accepted } else { "NULL" },
             unrecognised: is_in("unrecognised")?,
             crossed: is_in("crossed")?,
             judged_again: is_in("judged_again")?,
@@ -291,6 +296,7 @@ impl Reading {
 /// Expressions of a query.
 struct SideTables {
     corrected: &'static str,
+    accepted: &'static str,
     unrecognised: Cow<'static, str>,
     crossed: Cow<'static, str>,
     judged_again: Cow<'static, str>,
@@ -309,8 +315,8 @@ fn ask_view<'a>(
         (None, Some(reason)) => AskFate::Skipped(reason),
         (None, None) => AskFate::Request(Box::new(request_view(reading, row)?)),
     };
-    let (id, check_use, expected) = (row.get(24)?, row.get(2)?, row.get(25)?);
-    Ok(AskView { id, place, check_use, source, row: ingested, fate, expected })
+    let (id, check_use, expected, accepted) = (row.get(24)?, row.get(2)?, row.get(25)?, row.get(34)?);
+    Ok(AskView { id, place, check_use, source, row: ingested, fate, expected, accepted })
 }
 
 fn request_view(reading: &Reading, row: &Row<'_>) -> Result<RequestView, LedgerError> {

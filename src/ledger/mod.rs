@@ -4,6 +4,7 @@
 //! The ledger is an SQLite database in WAL mode with `synchronous=FULL`; with NORMAL, a power loss could undo commits.
 //! One process may write it at a time. One writer thread commits all waiting work as one transaction.
 
+mod accepted;
 mod activity;
 mod adopt;
 mod amount;

@@ -321,3 +321,16 @@ CREATE TABLE dictionary (
 
 -- Answered requests whose recorded verdict is not that of the rules with which their asks are published.
 CREATE TABLE judged_again (request INTEGER PRIMARY KEY) STRICT;
+
+-- Asks whose matches were all accepted before, with the numbers of the decisions. Recorded before their part is written.
+CREATE TABLE accepted (
+    ask       INTEGER PRIMARY KEY,
+    decisions TEXT NOT NULL                -- JSON: a list of numbers
+) STRICT;
+
+-- The decisions that a part was made with: how many, and the digest of the last.
+CREATE TABLE decisions_of_part (
+    part  INTEGER PRIMARY KEY,
+    count INTEGER NOT NULL,
+    chain TEXT NOT NULL
+) STRICT;

@@ -50,6 +50,9 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// The finding of an answer whose matches were all accepted before.
+pub const ACCEPTED_BEFORE: &str = "accepted_before";
+
 /// A verdict with its finding, a code from the closed list in the check's declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
@@ -61,6 +64,14 @@ impl Judgement {
     /// The judgement of an answer that has none of the fields that the rules read.
     pub fn unrecognised() -> Judgement {
         Judgement { verdict: Verdict::Unrecognised, finding: "unrecognised".to_owned() }
+    }
+
+    /// The judgement once a person has accepted everything that made it `review`. Any other verdict stays.
+    pub fn accepted(self) -> Judgement {
+        match self.verdict {
+            Verdict::Review => Judgement { verdict: Verdict::Clear, finding: ACCEPTED_BEFORE.to_owned() },
+            _ => self,
+        }
     }
 
     /// The same judgement with a doubt: the verdict becomes `review`, unless a person must already check the answer.

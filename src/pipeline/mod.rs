@@ -7,6 +7,7 @@ mod collect;
 pub mod compare;
 mod corrections;
 mod dataset_update;
+mod decide;
 pub mod doctor;
 mod end_reason;
 mod export;
@@ -59,9 +60,11 @@ pub use campaign::{Campaign, Guards, read_file, read_open_file};
 pub use collect::{CollectOptions, Collection, NamedService};
 pub use corrections::{CorrectionCounts, Corrections};
 pub use dataset_update::dataset_update;
+pub use decide::{DecideOrder, Decided, record_decisions};
 pub use end_reason::EndReason;
 pub use export::{
-    ChangedSince, ExportFormat, ExportOrder, Exported, ExportedFile, NewPlace, check_stream, export, stream, verdict_of,
+    ChangedSince, ExportContent, ExportFormat, ExportOrder, Exported, ExportedFile, NewPlace, check_stream, export,
+    stream, verdict_of,
 };
 pub use intake::IntakeProgress;
 pub use intake::notes::{Noted, Notes};

@@ -123,6 +123,8 @@ pub struct ResultRow<'a> {
     pub answer_is_json: bool,
     /// The digest of the answer.
     pub answer_digest: String,
+    /// The numbers of the decisions that accepted its matches, in JSON.
+    pub decisions: Option<&'a str>,
 }
 
 /// A row of failures.

@@ -31,6 +31,8 @@ const HEAD: [Of<HeadCell>; 5] = [
     Of::nullable("subject", Kind::Text, |head| TableCell::or_null(head.subject, TableCell::text)),
 ];
 
+/// How many columns of the results say what an answer means. They come after those of every dataset.
+pub const VERDICT_COLUMNS: usize = VERDICT.len();
 const VERDICT: [Of<ResultCell>; 2] = [
     Of::full("verdict", Kind::Text, |row| TableCell::text(row.verdict.as_str())),
     Of::full("finding", Kind::Text, |row| TableCell::text(&row.finding)),
@@ -56,6 +58,9 @@ const ANSWER: Of<ResultCell> = Of::full("answer", Kind::Json, |row| match row.an
     false => TableCell::json(&*row.answer),
 });
 const ANSWER_DIGEST: Of<ResultCell> = Of::full("answer_digest", Kind::Text, |row| TableCell::text(&row.answer_digest));
+
+const DECISIONS: Of<ResultCell> =
+    Of::nullable("decisions", Kind::Json, |row| TableCell::or_null(row.decisions, TableCell::json));
 
 const FAILURE: [Of<FailureCell>; 13] = [
     Of::full("stage", Kind::Text, |row| TableCell::text(row.failure.stage.as_str())),
@@ -179,11 +184,13 @@ pub struct ResultForm {
     pub sent: bool,
     /// There is a column for the answer.
     pub answer: bool,
+    /// There is a column for the decisions about its matches.
+    pub decisions: bool,
 }
 
 impl Default for ResultForm {
     fn default() -> ResultForm {
-        ResultForm { sent: true, answer: true }
+        ResultForm { sent: true, answer: true, decisions: true }
     }
 }
 
@@ -192,7 +199,7 @@ impl ResultForm {
     fn columns(self) -> Vec<Of<ResultCell>> {
         let optional = [(self.sent, SENT), (self.answer, ANSWER)];
         let chosen = optional.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, column)| column);
-        chosen.chain([ANSWER_DIGEST]).collect()
+        chosen.chain([ANSWER_DIGEST]).chain(self.decisions.then_some(DECISIONS)).collect()
     }
 }
 
@@ -242,7 +249,8 @@ fn clash(first: &str, second: &str, name: &str, carry: &[(String, Kind)]) -> Str
     }
 }
 
-fn kind_of(kind: ColumnKind) -> Kind {
+/// The type of a column of a check.
+pub fn kind_of(kind: ColumnKind) -> Kind {
     match kind {
         ColumnKind::Json => Kind::Json,
         ColumnKind::Text => Kind::Text,
@@ -316,9 +324,9 @@ mod tests {
             "result_id, campaign, mode, check_name, subject, verdict, finding, customer_no, order_, matches, \
              expected_surname_match, completed_at, \
              credits, answer_source, request_id, idempotency_key, source, row_number, http_status, attempts, latency_ms, \
-             requested_at, sent, answer, answer_digest"
+             requested_at, sent, answer, answer_digest, decisions"
         );
-        let bare = shaped(&[], &[], ResultForm { sent: false, answer: false }).unwrap();
+        let bare = shaped(&[], &[], ResultForm { sent: false, answer: false, decisions: false }).unwrap();
         assert!(names(&bare).ends_with("requested_at, answer_digest"));
         assert_eq!(
             names(&failures_schema()),

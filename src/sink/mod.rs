@@ -56,8 +56,8 @@ pub use dataset_rows::{
     AnswerSource, FailureRow, Head, OutputMode, PendingReason, PendingRow, ResultRow, SkippedRow, result_id,
 };
 pub use datasets::{
-    AnswerOutput, HEAD_COLUMNS, ResultForm, answers_schema, failures_schema, pending_schema, results_schema,
-    skipped_schema,
+    AnswerOutput, HEAD_COLUMNS, ResultForm, VERDICT_COLUMNS, answers_schema, failures_schema, kind_of, pending_schema,
+    results_schema, skipped_schema,
 };
 pub use ddl::{Engine, NewTable, create_table};
 pub use empty_part::empty_part;

@@ -170,6 +170,20 @@ fn compared(check: &Declaration) -> String {
     }
 }
 
+/// Where the matches are about which a person can decide.
+fn matches(check: &Declaration) -> Option<String> {
+    let matches = check.answer.matches.as_ref()?;
+    let columns: Vec<&str> = matches.columns.iter().map(|column| column.name.as_str()).collect();
+    let lists: Vec<String> = matches.lists.iter().map(|list| code(list)).collect();
+    Some(format!(
+        "{}, each known by {}{}. Columns of a worklist: {}",
+        lists.join(" and "),
+        list(&matches.id),
+        assumed(check.is_assumed("answer.matches")),
+        columns.iter().map(|name| code(name)).collect::<Vec<_>>().join(", ")
+    ))
+}
+
 fn describe(page: &mut String, check: &Declaration) {
     let mark = |part: &str| assumed(check.is_assumed(part));
     let flow = match check.flow {
@@ -223,6 +237,9 @@ fn describe(page: &mut String, check: &Declaration) {
     let places = format!("{}{}", list(&check.answer.payload), assumed(check.is_assumed("answer.payload")));
     writeln!(page, "\nContent at: {places}. Pointers start at the first of these places that is present.").unwrap();
     writeln!(page, "\n`answer_digest` compares {}.", compared(check)).unwrap();
+    if let Some(matches) = matches(check) {
+        writeln!(page, "\n[Matches](decisions.md) are in {matches}.").unwrap();
+    }
     page.push_str("\n| result column | type | from the content |\n|---|---|---|\n");
     for column in &check.answer.columns {
         let kind = match column.kind {

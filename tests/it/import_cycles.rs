@@ -230,7 +230,7 @@ const LINES: [&[&str]; 14] = [
     &["run_record"],
     &["prepare", "resolve"],
     &["run", "collect", "export"],
-    &["retry_webhook"],
+    &["retry_webhook", "decide"],
 ];
 
 /// The imports between modules of the pipeline that do not lead to an earlier line.

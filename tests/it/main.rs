@@ -14,6 +14,7 @@ mod catalogue;
 mod cli;
 mod collect;
 mod compare;
+mod decisions;
 mod docs;
 mod doctor;
 #[cfg(unix)]

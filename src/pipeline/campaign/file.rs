@@ -59,6 +59,9 @@ pub struct CampaignFile {
     #[arg(skip)]
     #[merge(skip)]
     pub ledger: LedgerTable,
+    #[arg(skip)]
+    #[merge(skip)]
+    pub decisions: DecisionsTable,
     /// The tables for the filter `table("name")`: entries, or the path of a file that holds them.
     #[arg(skip)]
     #[merge(skip)]
@@ -195,6 +198,14 @@ pub struct LedgerTable {
     pub book: Option<SecretSource>,
     /// The name of the account in the charge book [default: default]
     pub account: Option<String>,
+}
+
+/// `[decisions]`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DecisionsTable {
+    /// The file of decisions about matches [default: decisions.jsonl beside the output folder]
+    pub file: Option<PathBuf>,
 }
 
 /// `[guards]`.

@@ -89,6 +89,8 @@ pub struct Campaign {
     /// Whether the results have a column for what was sent.
     pub sent: bool,
     pub ledger: PathBuf,
+    /// The file of decisions about matches, if the user names one.
+    pub decisions: Option<PathBuf>,
     pub key_secret: Option<KeySecret>,
     /// The key secret is a placeholder, because it comes from a program and a rehearsal does not start programs. The
     /// keys therefore differ from those of a real run.
@@ -163,6 +165,7 @@ impl Campaign {
             prices,
             guards: guards(&file),
             ledger: file.ledger.path.as_ref().map_or_else(|| out.join("ledger.sqlite"), |path| base.join(path)),
+            decisions: place::decisions_named(&file, base),
             file: file.path.clone(),
             out,
             format: file.output.format.unwrap_or(OutputFormat::Parquet),

@@ -1,8 +1,9 @@
 //! The name of a campaign, and its folder. A rehearsal has a folder of its own, so that it never meets a real campaign.
 
-use super::file::CampaignFile;
+use super::{Campaign, file::CampaignFile};
 use crate::{
     error::Error,
+    files::folder_of,
     model::{Mode, file_name::check_file_name},
 };
 use std::path::{Path, PathBuf};
@@ -14,6 +15,23 @@ pub const REHEARSALS: &str = "rehearsals";
 const TRIAL: &str = "trial";
 
 const NAME_BYTES_MAX: usize = 80;
+
+/// The name of the file of decisions, if the user names none.
+const DECISIONS: &str = "decisions.jsonl";
+
+impl Campaign {
+    /// The file of decisions about matches: the one that the user names, or one beside the folder of the ledger, so that all
+    /// campaigns in a folder share it.
+    pub fn decisions_file(&self) -> PathBuf {
+        let beside = || folder_of(folder_of(&self.ledger)).join(DECISIONS);
+        self.decisions.clone().unwrap_or_else(beside)
+    }
+}
+
+/// The file of decisions that a campaign file names.
+pub fn decisions_named(file: &CampaignFile, base: &Path) -> Option<PathBuf> {
+    file.decisions.file.as_ref().map(|path| base.join(path))
+}
 
 /// The name of the campaign. Without one, a sandbox campaign is named after its first input file, so that another file
 /// is another campaign.

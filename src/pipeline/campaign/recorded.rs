@@ -8,6 +8,7 @@ use super::{
     file::{CampaignFile, ServiceTable, Share},
     input,
     mappings::RecordedMapping,
+    place::decisions_named,
     result_layout::{ResultLayout, named_columns},
     rules::Rules,
     service::{BookSource, Service},
@@ -152,6 +153,7 @@ pub fn campaign_of(
         answer: AnswerOutput::default(),
         sent: true,
         ledger: ledger.to_owned(),
+        decisions: file.and_then(|(file, base)| decisions_named(file, base)),
         // The secret is needed only to make new keys, and collecting sends only requests that already have a key.
         key_secret: None,
         key_secret_is_placeholder: false,

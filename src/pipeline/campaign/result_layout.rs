@@ -35,6 +35,9 @@ pub struct ResultLayout {
     /// The results have no column for what was sent.
     #[serde(default, skip_serializing_if = "is_default")]
     pub without_sent: bool,
+    /// The results have a column for the decisions about matches.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub decisions: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -78,6 +81,7 @@ impl ResultLayout {
             digest: declaration.answer.digest_spec(),
             answer: campaign.answer,
             without_sent: !campaign.sent,
+            decisions: declaration.answer.matches.is_some(),
         })
     }
 
@@ -105,13 +109,13 @@ impl ResultLayout {
     }
 
     /// The same layout with all columns. The digests are made by these rules.
-    pub fn with_all_columns(self, digest: DigestSpec) -> ResultLayout {
-        ResultLayout { digest, answer: AnswerOutput::Column, without_sent: false, ..self }
+    pub fn with_all_columns(self, digest: DigestSpec, decisions: bool) -> ResultLayout {
+        ResultLayout { digest, answer: AnswerOutput::Column, without_sent: false, decisions, ..self }
     }
 
     /// What the results have beside the columns of the check.
     pub fn form(&self) -> ResultForm {
-        ResultForm { sent: !self.without_sent, answer: self.answer == AnswerOutput::Column }
+        ResultForm { sent: !self.without_sent, answer: self.answer == AnswerOutput::Column, decisions: self.decisions }
     }
 
     /// The columns of the layout with the places that `answer` declares. A column that it does not declare is always

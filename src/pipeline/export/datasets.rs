@@ -11,6 +11,7 @@ use super::{
     tally::Tally,
 };
 use crate::{
+    decisions::Decisions,
     error::Error,
     ledger::{AskView, Reading},
     model::Stop,
@@ -55,6 +56,8 @@ pub struct Datasets<'a> {
     pub projector: &'a Projector,
     pub selection: &'a Selection<'a>,
     pub mode: OutputMode,
+    /// The decisions of today, if there are any.
+    pub decisions: Option<&'a Decisions>,
     pub tally: Tally,
     pub target: Target,
     /// The folder for the images of answers, if they are files.
@@ -72,7 +75,7 @@ impl Datasets<'_> {
         self.begin()?;
         reading.every_ask(|ask| match interrupted() {
             Some(stop) => Err(Error::Stopped(stop)),
-            None => self.row(&ask),
+            None => self.row(&self.projector.decided(self.mode, ask, self.decisions)?),
         })
     }
 

@@ -12,6 +12,7 @@
 //! | `book` | their sheets, and the summary |
 //! | `one_stream` | all rows as one stream of Arrow data |
 //! | `wide` | the rows of the input, with what is known of each |
+//! | `worklist` | the matches that a person has to decide about |
 //! | `tally` | the counts of the campaign |
 //! | `unread` | replies that could not be read as answers |
 
@@ -27,17 +28,19 @@ mod table;
 mod tally;
 mod unread;
 mod wide;
+pub mod worklist;
 
 pub use one_stream::Out;
-pub use order::{ChangedSince, ExportFormat, ExportOrder, verdict_of};
+pub use order::{ChangedSince, ExportContent, ExportFormat, ExportOrder, verdict_of};
 pub use place::NewPlace;
 
 use super::{
     campaign::{Campaign, mappings, read_file, recorded::campaign_of, result_layout::ResultLayout},
-    publish::{manifest::input, project::Projector},
+    publish::{acceptance::DecisionsInUse, manifest::input, project::Projector},
     status::open_ledger,
 };
 use crate::{
+    decisions::Decisions,
     error::Error,
     ledger::Reading,
     model::Stop,
@@ -52,7 +55,7 @@ use one_stream::OneStream;
 use order::Form;
 use part_files::PartFiles;
 use selection::Selection;
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 use table::Table;
 use tally::Tally;
 use wide::Wide;
@@ -79,6 +82,8 @@ pub struct Exported {
     pub continued: Vec<Vec<String>>,
     /// Columns of the input were left out, because there were too many.
     pub columns_cut: bool,
+    /// Results that need a person for another reason than their matches, and are not in a worklist.
+    pub unexplained: u64,
 }
 
 /// A file of an export.
@@ -113,6 +118,7 @@ pub fn export(order: &ExportOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -
     let source = Source {
         projector: Projector::new(&campaign, uses)?.with_all_columns(),
         mode: OutputMode::of(campaign.mode, is_simulated),
+        decisions: DecisionsInUse::new(campaign.decisions_file()).now(&reading)?,
         input: input(&reading)?,
         campaign: &campaign,
         reading: &reading,
@@ -120,10 +126,11 @@ pub fn export(order: &ExportOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -
         order,
         form,
     };
-    let exported = match () {
-        () if order.unread => source.unread(&place, interrupted)?,
-        () if order.wide => source.by_row(&place, interrupted)?,
-        () => source.by_dataset(&place, interrupted)?,
+    let exported = match order.content {
+        ExportContent::Unread => source.unread(&place, interrupted)?,
+        ExportContent::Wide => source.by_row(&place, interrupted)?,
+        ExportContent::Worklist => source.worklist(&place, interrupted)?,
+        ExportContent::Datasets => source.by_dataset(&place, interrupted)?,
     };
     match (form.is_file, exported.files.as_slice()) {
         (false, _) => place.end()?,
@@ -172,6 +179,8 @@ pub fn stream(campaign: &Campaign, out: Out, interrupted: &dyn Fn() -> Option<St
         projector: &projector,
         selection: &selection,
         mode: OutputMode::of(campaign.mode, is_simulated),
+        // Its run has just recorded what they say.
+        decisions: None,
         tally: Tally::new(&projector),
         target: Target::Stream(Box::new(OneStream::new(out))),
         images: None,
@@ -196,6 +205,7 @@ struct Source<'a> {
     order: &'a ExportOrder<'a>,
     form: Form,
     mode: OutputMode,
+    decisions: Option<Arc<Decisions>>,
     input: InputTotals,
 }
 
@@ -213,6 +223,7 @@ impl Source<'_> {
             projector: &self.projector,
             selection: &self.selection,
             mode: self.mode,
+            decisions: self.decisions.as_deref(),
             tally: Tally::new(&self.projector),
             target,
             images: images_in(self.campaign.images, folder, self.form.is_file),
@@ -242,7 +253,14 @@ impl Source<'_> {
             ExportFormat::Xlsx => wide::Target::Book(Box::new(Book::create(&folder.join(BOOK))?)),
         };
         let (projector, selection) = (&self.projector, &self.selection);
-        let mut wide = Wide::begin(projector, selection, self.reading, self.mode, target, interrupted)?;
+        let mut wide = Wide::begin(
+            projector,
+            selection,
+            self.reading,
+            (self.mode, self.decisions.as_deref()),
+            target,
+            interrupted,
+        )?;
         wide.every_row(self.reading, interrupted)?;
         let (rows, columns_cut) = (wide.rows, wide.columns_cut);
         let (files, book, tally) = wide.finish()?;
@@ -286,6 +304,7 @@ impl Source<'_> {
             cut_cells: 0,
             continued: Vec::new(),
             columns_cut: false,
+            unexplained: 0,
         }
     }
 

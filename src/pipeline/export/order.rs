@@ -24,16 +24,26 @@ pub struct ExportOrder<'a> {
     pub excel: bool,
     /// One file for each dataset.
     pub single: bool,
-    /// The rows of the input, with what is known of each.
-    pub wide: bool,
-    /// Only the replies that could not be read as answers, as they came.
-    pub unread: bool,
+    pub content: ExportContent,
     /// Only results with these verdicts.
     pub verdicts: Vec<Verdict>,
     /// Only these checks.
     pub checks: Vec<String>,
     /// Only what changed since an earlier round.
     pub changed: Option<ChangedSince<'a>>,
+}
+
+/// What an export has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportContent {
+    /// The datasets of the campaign.
+    Datasets,
+    /// The rows of the input, with what is known of each.
+    Wide,
+    /// The matches that a person has to decide about.
+    Worklist,
+    /// The replies that could not be read as answers, as they came.
+    Unread,
 }
 
 /// Two rounds whose outputs are compared.
@@ -109,8 +119,8 @@ impl<'a> ExportOrder<'a> {
     pub fn of(place: &'a Path, to: &'a Path) -> ExportOrder<'a> {
         let (config, format, changed) = (None, None, None);
         let (verdicts, checks) = (Vec::new(), Vec::new());
-        let (excel, single, wide, unread) = (false, false, false, false);
-        ExportOrder { place, to, config, format, excel, single, wide, unread, verdicts, checks, changed }
+        let (excel, single, content) = (false, false, ExportContent::Datasets);
+        ExportOrder { place, to, config, format, excel, single, content, verdicts, checks, changed }
     }
 
     /// The form of the export of a campaign that publishes in `own`.
@@ -118,7 +128,7 @@ impl<'a> ExportOrder<'a> {
     /// # Errors
     /// The name, the format and the datasets do not fit together.
     pub fn form(&self, own: OutputFormat) -> Result<Form, Error> {
-        if self.unread {
+        if self.content == ExportContent::Unread {
             return Ok(Form { format: ExportFormat::Files(FileFormat::Jsonl), is_file: false });
         }
         let shown = self.to.display();
@@ -137,9 +147,9 @@ impl<'a> ExportOrder<'a> {
             (None, ExportFormat::Xlsx) => {
                 refused("expected the name of a new workbook, which ends in .xlsx".to_owned())
             }
-            (Some(ExportFormat::Files(_)), _) if !self.wide => refused(format!(
+            (Some(ExportFormat::Files(_)), _) if self.content == ExportContent::Datasets => refused(format!(
                 "expected the name of a new folder, because results, failures, pending and skipped are files of their \
-                 own, found one that ends in .{format}; name a folder, or use --wide for one file"
+                 own, found one that ends in .{format}; name a folder, or use --wide or --worklist for one file"
             )),
             _ if self.excel && format != ExportFormat::Files(FileFormat::Csv) => Err(Error::Config(format!(
                 "--excel: expected --format csv, or a name that ends in .csv, found the format {format}; a workbook \
@@ -218,7 +228,8 @@ mod tests {
 
     fn form(to: &str, format: Option<&str>, wide: bool) -> Result<(String, bool), String> {
         let format = format.map(|format| format.parse().unwrap());
-        let order = ExportOrder { format, wide, ..ExportOrder::of(Path::new(""), Path::new(to)) };
+        let content = if wide { ExportContent::Wide } else { ExportContent::Datasets };
+        let order = ExportOrder { format, content, ..ExportOrder::of(Path::new(""), Path::new(to)) };
         let form = order.form(OutputFormat::Jsonl);
         form.map(|form| (form.format.to_string(), form.is_file)).map_err(|error| error.to_string())
     }
@@ -238,7 +249,7 @@ mod tests {
         for (to, format, wide, expected) in [
             ("book", Some("xlsx"), false, "expected the name of a new workbook, which ends in .xlsx"),
             ("book.xlsx", Some("csv"), false, "expected a name for the format csv, found one that ends in .xlsx"),
-            ("results.csv", None, false, "name a folder, or use --wide for one file"),
+            ("results.csv", None, false, "name a folder, or use --wide or --worklist for one file"),
             ("rows.TXT", None, true, "found one with the ending of another format"),
             ("rows.json", Some("jsonl"), true, "or one that ends in .csv, .jsonl, .parquet or .xlsx"),
         ] {

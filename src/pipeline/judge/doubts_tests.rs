@@ -83,10 +83,58 @@ fn a_word_of_failure_that_the_deciding_rule_compares_means_what_the_rule_says() 
                 when: when.to_owned(),
                 verdict: Verdict::Adverse,
                 finding: "test_failed".to_owned(),
+                of_matches: false,
                 assumed: false,
             };
             declaration.verdict.rules.insert(0, rule);
         });
         assert_eq!(found, (Verdict::Adverse, "test_failed".to_owned()), "{answer}");
     }
+}
+
+#[test]
+fn only_a_verdict_that_comes_from_the_matches_alone_can_be_accepted() {
+    let judge = |check: &str| {
+        Judge::new(Catalogue::built_in().get(check).unwrap(), &Templates::new(Default::default())).unwrap()
+    };
+    let ids = |check: &str, answer: &JsonBody, sent: Value| -> Option<Vec<String>> {
+        let found = judge(check).matches_alone(answer, sent.as_object().unwrap(), ANSWERED_AT_US);
+        found.map(|found| found.into_iter().map(|one| one.id).collect())
+    };
+    let aml = |answer: Value, sent: Value| ids("aml-screening", &plain(answer), sent);
+    let hit = json!({"id": "m1", "type": "pep", "name": "A"});
+    let whole = json!({"results": {"match": [hit]}});
+    assert_eq!(aml(whole.clone(), json!({"name": "A"})).unwrap(), ["m1"]);
+    // No match, or a verdict for another reason.
+    assert_eq!(aml(json!({"results": {"match": []}}), json!({})), None);
+    assert_eq!(aml(json!({"results": {"match": null, "totalHits": null}}), json!({})), None);
+    assert_eq!(aml(json!({"results": {"totalHits": 2}}), json!({})), None);
+    // A match, and a doubt about the answer.
+    let doubts = [
+        json!({"success": false, "results": {"match": [hit]}}),
+        json!({"results": {"match": [hit], "status": "failed"}}),
+        json!({"mode": "sandbox", "results": {"match": [hit]}}),
+        json!({"input": {"name": "Someone Else"}, "results": {"match": [hit]}}),
+    ];
+    for answer in doubts {
+        let sent = json!({"mode": "production", "name": "Ada Vexford"});
+        assert_eq!(verdict_of(&judge("aml-screening"), &answer, &sent).0, Verdict::Review, "{answer}");
+        assert_eq!(aml(answer.clone(), sent), None, "{answer}");
+    }
+    let twice = JsonBody { duplicate_names: true, ..plain(whole) };
+    assert_eq!(ids("aml-screening", &twice, json!({})), None);
+    // Articles and findings are matches, too.
+    let media =
+        json!({"results": {"articles": [{"url": "https://a.example/1"}], "screening": [{"id": 4, "type": "pep"}]}});
+    assert_eq!(ids("adverse-media", &plain(media), json!({})).unwrap(), ["https://a.example/1", "4"]);
+    let other = json!({"results": {"articles": [{"url": "https://a.example/1"}], "screening": {"risk": "high"}}});
+    assert_eq!(ids("adverse-media", &plain(other), json!({})), None);
+    // A check without matches.
+    assert_eq!(ids("vehicle-check", &plain(json!({"results": {"match": [hit]}})), json!({})), None);
+}
+
+fn verdict_of(judge: &Judge, answer: &Value, sent: &Value) -> (Verdict, String) {
+    let Judgement { verdict, finding } =
+        judge.judge(&plain(answer.clone()), sent.as_object().unwrap(), ANSWERED_AT_US).judgement;
+    (verdict, finding)
 }

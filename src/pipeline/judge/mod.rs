@@ -5,7 +5,7 @@ pub mod echo;
 mod other_bank;
 
 use crate::{
-    catalogue::{AnswerSpec, ColumnValue, Declaration, VerdictRule, VerdictSpec},
+    catalogue::{AnswerSpec, ColumnSpec, ColumnValue, Declaration, Match, VerdictRule, VerdictSpec},
     client::{Classified, EarlyAnswer, JsonBody, calls_itself_a_failure, has_error, is_word_of_failure},
     error::Error,
     ledger::AnswerRecord,
@@ -25,6 +25,8 @@ pub struct Judged {
     pub judgement: Judgement,
     /// The mode that the answer names, if it is not the mode that was sent.
     pub other_mode: Option<String>,
+    /// The verdict comes from the matches of the answer alone, and nothing else is doubtful.
+    pub is_of_matches: bool,
     /// The version of the list that the answer was made with, if it names one.
     pub dataset: Option<String>,
 }
@@ -111,12 +113,40 @@ impl Judge {
             Echo::Fits if self.contradicts(&answer.value, rule) => Some(CONTRADICTORY),
             Echo::Fits => None,
         };
+        let is_of_matches = doubt.is_none() && rule.is_some_and(|rule| rule.of_matches);
         let judgement = match doubt {
             Some(finding) => judgement.doubted(finding),
             None => judgement,
         };
         let other_mode = if let Echo::OtherMode(mode) = echo { Some(mode) } else { None };
-        Judged { judgement, other_mode, dataset: payload.and_then(|payload| self.dataset(payload)) }
+        Judged { judgement, other_mode, is_of_matches, dataset: payload.and_then(|payload| self.dataset(payload)) }
+    }
+
+    /// Whether the rules say where matches are.
+    pub fn has_matches(&self) -> bool {
+        self.answer.matches.is_some()
+    }
+
+    /// The columns of a match.
+    pub fn match_columns(&self) -> impl Iterator<Item = &ColumnSpec> {
+        self.answer.matches.iter().flat_map(|matches| &matches.columns)
+    }
+
+    /// The matches of an answer, whatever its verdict.
+    pub fn matches_in(&self, answer: &Value) -> Option<Vec<Match>> {
+        self.answer.matches(answer)
+    }
+
+    /// The matches of an answer whose verdict comes from them alone; `None` if a person must look at the answer for another
+    /// reason, or need not look at it.
+    pub fn matches_alone(
+        &self,
+        answer: &JsonBody,
+        sent: &Map<String, Value>,
+        answered_at_us: i64,
+    ) -> Option<Vec<Match>> {
+        let Judged { judgement, is_of_matches, .. } = self.judge(answer, sent, answered_at_us);
+        if judgement.verdict == Verdict::Review && is_of_matches { self.answer.matches(&answer.value) } else { None }
     }
 
     /// Judges the answer of a reply to a request with the body `sent` that holds `price`, and drops it. It may change the
@@ -153,9 +183,12 @@ impl Judge {
                 (classified.outcome, classified.job_fault) = (Outcome::Answered { stated }, None);
                 Some(judged)
             }
-            Outcome::Unconvincing => {
-                Some(Judged { judgement: Judgement::unrecognised(), other_mode: None, dataset: None })
-            }
+            Outcome::Unconvincing => Some(Judged {
+                judgement: Judgement::unrecognised(),
+                other_mode: None,
+                is_of_matches: false,
+                dataset: None,
+            }),
             _ => None,
         }
     }

@@ -1,12 +1,12 @@
 //! Judges answers that are already paid for by the current rules, from the ledger alone. Answers that are in no part yet
-//! become results if the rules recognise them. Rows of existing parts stay as they are, and are only compared. Both can
-//! be interrupted between two batches, and continue at the next publication.
+//! become results if the rules recognise them, and need no person if all their matches were accepted before. Rows of existing
+//! parts stay as they are, and are only compared. Judging can be interrupted, and continues at the next publication.
 
 use super::{Judging, Publisher, project::Projected};
 use crate::{
     error::Error,
     ledger::{AskFate, AskView, LedgerError, LedgerPart, Reading},
-    model::RequestId,
+    model::{RequestId, Verdict},
 };
 use std::sync::atomic::Ordering;
 
@@ -60,6 +60,28 @@ impl Publisher {
         Ok(differing)
     }
 
+    /// Records which asks of a new part are accepted. `asks` are its asks, if they are at hand.
+    ///
+    /// # Errors
+    /// The decisions or the ledger cannot be read, or it cannot be written.
+    pub(super) fn accept(&self, reading: &Reading, part: &LedgerPart, asks: Option<&[i64]>) -> Result<(), Error> {
+        let Some(decisions) = self.decisions.now(reading)?.filter(|decisions| decisions.head().count > 0) else {
+            return Ok(());
+        };
+        if !self.projector.check(Some(part.check_use))?.current.has_matches() || reading.has_decisions(part.id)? {
+            return Ok(());
+        }
+        let mode = self.mode(reading.sums()?.simulated);
+        let mut accepted = Vec::new();
+        reading.part_asks(part, asks, |ask| -> Result<(), Error> {
+            if is_for_review(&ask) {
+                accepted.extend(self.projector.accepted(mode, &ask, &decisions)?.map(|numbers| (ask.id, numbers)));
+            }
+            Ok(())
+        })?;
+        Ok(self.ledger.accept(part.id, decisions.head().clone(), accepted)?)
+    }
+
     /// From now on nothing is judged, so that publishing ends soon.
     pub fn interrupt(&self) {
         self.interrupted.store(true, Ordering::Relaxed);
@@ -75,4 +97,10 @@ fn differs(check: &Projected, published: &super::RowRules, ask: &AskView<'_>) ->
     let Some(answer) = &request.answer else { return Ok(false) };
     let before = published.read(ask, request, answer, Judging::Recorded)?.judgement;
     Ok(check.current.read(ask, request, answer, Judging::Anew)?.judgement != before)
+}
+
+/// Whether a person has to look at the answer, as far as it is recorded.
+fn is_for_review(ask: &AskView<'_>) -> bool {
+    let AskFate::Request(request) = &ask.fate else { return false };
+    request.judged_again || request.answer.as_ref().is_some_and(|answer| answer.verdict == Verdict::Review)
 }

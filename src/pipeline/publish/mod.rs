@@ -1,6 +1,7 @@
 //! Publishing: settled asks → rows → parts → manifest. The ledger records the content of a part before the part is
 //! written, and the manifest is written last. Publishing can be repeated at any time with the same result.
 
+pub mod acceptance;
 pub mod background;
 #[cfg(test)]
 mod cost_tests;
@@ -19,6 +20,7 @@ use crate::{
     model::{Credits, Verdict},
     sink::{self, Dataset, DatasetKind, ImageOutput, JsonlRows, Manifest, OutputFormat, OutputMode, Part, TableWriter},
 };
+use acceptance::DecisionsInUse;
 use project::Projector;
 use row_rules::{Judging, RowRules};
 use std::{
@@ -43,6 +45,7 @@ pub struct Publisher {
     out: PathBuf,
     format: OutputFormat,
     projector: Projector,
+    decisions: DecisionsInUse,
     mode: crate::model::Mode,
     /// The campaign is a rehearsal. Its outputs say so even before the simulator has answered.
     rehearsal: bool,
@@ -104,12 +107,15 @@ impl Publisher {
         let PublishOptions { tap, rules, accept_unrecognised } = options;
         let reading = ledger.reading()?;
         let projector = Projector::new(campaign, reading.check_uses()?)?;
+        let decisions = DecisionsInUse::new(campaign.decisions_file());
+        decisions.check(&reading)?;
         Ok(Publisher {
             reading: Mutex::new(reading),
             ledger,
             out: campaign.out.clone(),
             format: campaign.format,
             projector,
+            decisions,
             mode: campaign.mode,
             rehearsal: campaign.service.simulate,
             tap: Mutex::new(tap),
@@ -189,7 +195,11 @@ impl Publisher {
             let check = self.projector.check(Some(part.check_use))?;
             let is_incomplete = part.answers.is_none() && check.has_answers_dataset();
             if part.written.is_none() || is_incomplete || is_thorough && is_gone(part) {
-                let files = self.write_part(reading, part, new.get(&part.id).map(Vec::as_slice))?;
+                let asks = new.get(&part.id).map(Vec::as_slice);
+                if part.written.is_none() {
+                    self.accept(reading, part, asks)?;
+                }
+                let files = self.write_part(reading, part, asks)?;
                 (part.written, part.answers) = (Some(files.results), files.answers);
             }
         }

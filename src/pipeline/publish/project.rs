@@ -19,8 +19,8 @@ use crate::{
         failure_file::FailedRow,
     },
     sink::{
-        self, AnswerOutput, AnswerSource, Column, Dataset, DatasetKind, FailureRow, Head, OutputMode, Part,
-        PendingReason, PendingRow, ResultForm, ResultRow, Schema, SkippedRow,
+        self, AnswerOutput, AnswerSource, Column, Dataset, DatasetKind, FailureRow, HEAD_COLUMNS, Head, OutputMode,
+        Part, PendingReason, PendingRow, ResultForm, ResultRow, Schema, SkippedRow, VERDICT_COLUMNS,
     },
     template::{Tables, Templates},
 };
@@ -53,6 +53,16 @@ impl Projected {
         let names: Vec<String> = self.layout.columns.iter().map(|column| sink::column_name(&column.name)).collect();
         let columns = self.schema()?.columns.into_iter();
         Ok(columns.filter(|column| names.contains(&column.name)).collect())
+    }
+
+    /// The carried columns among those of its results.
+    ///
+    /// # Errors
+    /// Those of [`Projected::schema`].
+    pub fn carried_columns(&self) -> Result<Vec<Column>, Error> {
+        let before = HEAD_COLUMNS + VERDICT_COLUMNS;
+        let carried = self.layout.carry.iter().filter(|one| !one.is_all()).count();
+        Ok(self.schema()?.columns.into_iter().skip(before).take(carried).collect())
     }
 
     /// Whether its answers are a dataset of their own.
@@ -113,7 +123,8 @@ impl Projector {
     /// The same with all columns, for a new folder, whatever those of the campaign are.
     pub fn with_all_columns(mut self) -> Projector {
         for check in self.checks.values_mut() {
-            check.layout = std::mem::take(&mut check.layout).with_all_columns(check.current.digest_spec());
+            check.layout = std::mem::take(&mut check.layout)
+                .with_all_columns(check.current.digest_spec(), check.current.has_matches());
         }
         self
     }
@@ -205,6 +216,7 @@ impl Projector {
             sent,
             answer: shown,
             answer_is_json: read.is_json && hidden.is_none(),
+            decisions: ask.accepted.as_deref(),
         })
     }
 

@@ -3,7 +3,7 @@
 
 use super::hidden::Hiding;
 use crate::{
-    catalogue::{ColumnSpec, ColumnValue, DigestSpec, payload_at},
+    catalogue::{ColumnSpec, ColumnValue, DigestSpec, Match, payload_at},
     client::{JsonBody, json_body},
     error::Error,
     ledger::{AnswerToJudge, AskView, LedgerError, RequestView, StoredAnswer},
@@ -96,6 +96,7 @@ impl RowRules {
         let is_json = body.is_some();
         let unreadable_numbers = body.as_ref().is_some_and(|body| body.unreadable_numbers);
         let json = body.map(|body| body.value).unwrap_or_default();
+        let judgement = if ask.accepted.is_some() { judgement.accepted() } else { judgement };
         let payload = self.payload(&json);
         let met = self.met(ask.expected.as_deref(), payload)?;
         Ok(ReadAnswer {
@@ -106,6 +107,27 @@ impl RowRules {
             is_json,
             unreadable_numbers,
         })
+    }
+
+    /// The matches of an answer about which a person can decide; `None` if its verdict does not come from them alone.
+    pub fn matches(&self, request: &RequestView, answer: &StoredAnswer) -> Option<Vec<Match>> {
+        let body = json_body(&answer.body).filter(|_| !request.crossed)?;
+        self.judge.matches_alone(&body, &sent_members(&request.body), answer.completed_at_us)
+    }
+
+    /// The columns of a match in a worklist.
+    pub fn match_columns(&self) -> impl Iterator<Item = &ColumnSpec> {
+        self.judge.match_columns()
+    }
+
+    /// The matches of an answer, whatever its verdict.
+    pub fn matches_in(&self, answer: &Value) -> Option<Vec<Match>> {
+        self.judge.matches_in(answer)
+    }
+
+    /// Whether answers can have matches about which a person can decide.
+    pub fn has_matches(&self) -> bool {
+        self.judge.has_matches()
     }
 
     /// Whether the rules recognise an answer.

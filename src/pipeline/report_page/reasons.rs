@@ -124,12 +124,30 @@ mod tests {
             let id = number as i64;
             count(
                 &mut reasons,
-                &AskView { id, place: (1, 0), check_use: Some(1), source: "a.csv", row: &row, fate, expected: None },
+                &AskView {
+                    id,
+                    place: (1, 0),
+                    check_use: Some(1),
+                    source: "a.csv",
+                    row: &row,
+                    fate,
+                    expected: None,
+                    accepted: None,
+                },
             );
             let fate = AskFate::Skipped("when".to_owned());
             count(
                 &mut reasons,
-                &AskView { id, place: (1, 0), check_use: Some(1), source: "a.csv", row: &row, fate, expected: None },
+                &AskView {
+                    id,
+                    place: (1, 0),
+                    check_use: Some(1),
+                    source: "a.csv",
+                    row: &row,
+                    fate,
+                    expected: None,
+                    accepted: None,
+                },
             );
         }
         let missing = &reasons[&(Some(1), FailureCode::MissingValue)];

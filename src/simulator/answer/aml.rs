@@ -24,8 +24,15 @@ pub(super) fn content(question: Question<'_>) -> Value {
         965..985 => vec![2],
         _ => (0..2 + rng.below(3)).map(|_| rng.below(3) as usize).collect(),
     };
-    rng = question.details.clone().unwrap_or(rng);
-    let mut matches: Vec<Value> = kinds.into_iter().map(|kind| hit(&question, kind, &mut rng)).collect();
+    let hits = |mut rng: Rng| -> Vec<Value> { kinds.iter().map(|kind| hit(&question, *kind, &mut rng)).collect() };
+    let mut matches = hits(rng);
+    if let Some(details) = &question.details {
+        // A match whose details change is still the same match.
+        for (known, mut hit) in matches.iter_mut().zip(hits(details.clone())) {
+            hit["id"] = known["id"].take();
+            *known = hit;
+        }
+    }
     matches.sort_by_key(|hit| Reverse(hit["score"].as_f64().map(|score| (score * 100.0).round() as u64)));
     let day = question.list_day();
     let published = day.strftime("%Y-%m-%dT04:00:00Z").to_string();

@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     requested_at TIMESTAMP OPTIONS (description = 'When the last attempt was sent.'),
     sent JSON NOT NULL OPTIONS (description = 'The fields that were sent.'),
     answer JSON NOT NULL OPTIONS (description = 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.'),
-    answer_digest STRING NOT NULL OPTIONS (description = 'The same for two answers that say the same: 32 hexadecimal characters.')
+    answer_digest STRING NOT NULL OPTIONS (description = 'The same for two answers that say the same: 32 hexadecimal characters.'),
+    decisions JSON OPTIONS (description = 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.')
 )
 OPTIONS (description = 'Answers of the check said-verification: one line for each row.');
 

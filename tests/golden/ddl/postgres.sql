@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     requested_at TIMESTAMP WITH TIME ZONE,
     sent JSONB NOT NULL,
     answer JSONB NOT NULL,
-    answer_digest TEXT NOT NULL
+    answer_digest TEXT NOT NULL,
+    decisions JSONB
 );
 COMMENT ON TABLE results_said_verification IS 'Answers of the check said-verification: one line for each row.';
 COMMENT ON COLUMN results_said_verification.result_id IS 'Identifies the row and the check, across runs and formats: 32 hexadecimal characters.';
@@ -67,6 +68,7 @@ COMMENT ON COLUMN results_said_verification.requested_at IS 'When the last attem
 COMMENT ON COLUMN results_said_verification.sent IS 'The fields that were sent.';
 COMMENT ON COLUMN results_said_verification.answer IS 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.';
 COMMENT ON COLUMN results_said_verification.answer_digest IS 'The same for two answers that say the same: 32 hexadecimal characters.';
+COMMENT ON COLUMN results_said_verification.decisions IS 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.';
 
 CREATE TABLE IF NOT EXISTS failures (
     result_id TEXT NOT NULL PRIMARY KEY,

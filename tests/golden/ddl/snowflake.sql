@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     requested_at TIMESTAMP_TZ(6) COMMENT 'When the last attempt was sent.',
     sent VARIANT NOT NULL COMMENT 'The fields that were sent.',
     answer VARIANT NOT NULL COMMENT 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.',
-    answer_digest VARCHAR NOT NULL COMMENT 'The same for two answers that say the same: 32 hexadecimal characters.'
+    answer_digest VARCHAR NOT NULL COMMENT 'The same for two answers that say the same: 32 hexadecimal characters.',
+    decisions VARIANT COMMENT 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.'
 )
 COMMENT = 'Answers of the check said-verification: one line for each row.';
 

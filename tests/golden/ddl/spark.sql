@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     requested_at TIMESTAMP COMMENT 'When the last attempt was sent.',
     sent STRING NOT NULL COMMENT 'The fields that were sent.',
     answer STRING NOT NULL COMMENT 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.',
-    answer_digest STRING NOT NULL COMMENT 'The same for two answers that say the same: 32 hexadecimal characters.'
+    answer_digest STRING NOT NULL COMMENT 'The same for two answers that say the same: 32 hexadecimal characters.',
+    decisions STRING COMMENT 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.'
 )
 USING PARQUET
 COMMENT 'Answers of the check said-verification: one line for each row.';

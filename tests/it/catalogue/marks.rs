@@ -9,11 +9,11 @@ const MARKS: &str = "
 africa-verification answer.payload;;
 business-bank-account fixed.bankBranchCode answer.payload;;
 foreign-bank-account; firstName.required firstName.length_max surname.required surname.length_max passportNumber.required passportNumber.length_max passportCountry.required passportCountry.allowed passportCountry.letter_case bankName.required bankName.length_max bankAccountNumber.required bankAccountNumber.length_max bankBranchCode.required bankBranchCode.length_max bankAccountType.required consentConfirmed.required purpose.required purpose.length_max; in_review account_not_found account_closed passport_mismatch holder_mismatch verified
-adverse-media; name.required name.length_max entity.required; sanctions_match pep_match
-aml-ongoing-enrol fixed.action; name.required name.length_max;
-aml-ongoing-rescreen routes.guide fixed.action; name.required name.length_max;
+adverse-media answer.matches; name.required name.length_max entity.required; sanctions_match pep_match
+aml-ongoing-enrol fixed.action answer.matches; name.required name.length_max;
+aml-ongoing-rescreen routes.guide fixed.action answer.matches; name.required name.length_max;
 aml-ongoing-withdraw routes.guide fixed.action; name.required name.length_max;
-aml-screening answer.payload answer.compared; name.required name.length_max entity.required country.required dataset.length_max dataset.default;
+aml-screening answer.payload answer.compared answer.matches; name.required name.length_max entity.required country.required dataset.length_max dataset.default;
 bank-account answer.payload answer.volatile; firstName.required firstName.length_max surname.required surname.length_max identityNumber.required bankName.required bankName.choices bankAccountNumber.required bankAccountNumber.kind bankAccountNumber.digits bankBranchCode.required bankBranchCode.kind bankBranchCode.digits bankAccountType.required bankAccountType.choices;
 cipc-company answer.payload; registration_number.required registration_number.kind;
 cipc-director flow routes.guide fixed.reportType answer.payload;;

@@ -8,7 +8,7 @@ use crate::support::{
 use rescreen::{
     Error,
     model::Stop,
-    pipeline::{ExportOrder, export},
+    pipeline::{ExportContent, ExportOrder, export},
 };
 use std::{cell::Cell, path::PathBuf};
 
@@ -45,13 +45,19 @@ fn a_full_disk_ends_an_export_with_exit_code_11_and_leaves_nothing() {
 fn an_interrupted_export_leaves_nothing() {
     let workspace = campaign();
     let place = workspace.path().join("out/2026-11");
-    for (name, wide) in
-        [("parts", false), ("book.xlsx", false), ("rows.csv", true), ("rows.xlsx", true), ("rows", true)]
-    {
+    let (datasets, wide, worklist) = (ExportContent::Datasets, ExportContent::Wide, ExportContent::Worklist);
+    for (name, content) in [
+        ("parts", datasets),
+        ("book.xlsx", datasets),
+        ("rows.csv", wide),
+        ("rows.xlsx", wide),
+        ("rows", wide),
+        ("worklist.csv", worklist),
+    ] {
         // An export by row asks once for each row, and again for each ask.
         for after in [0, 40, 150] {
             let to = workspace.path().join(name);
-            let order = ExportOrder { wide, ..ExportOrder::of(&place, &to) };
+            let order = ExportOrder { content, ..ExportOrder::of(&place, &to) };
             let asked = Cell::new(0);
             let interrupted = || {
                 asked.set(asked.get() + 1);

@@ -5,7 +5,7 @@ use crate::support::{paused::reply, world::World};
 use rescreen::{
     Error,
     model::{Stop, key::hex},
-    pipeline::{ExportOrder, export},
+    pipeline::{ExportContent, ExportOrder, export},
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -24,7 +24,7 @@ async fn replies_that_cannot_be_read_are_exported_byte_for_byte() {
     let ran = world.run().await;
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("unreadable");
-    let order = ExportOrder { unread: true, ..ExportOrder::of(&ran.out, &to) };
+    let order = ExportOrder { content: ExportContent::Unread, ..ExportOrder::of(&ran.out, &to) };
     let stopped = export(&order, &|| Some(Stop::Interrupted));
     assert!(matches!(stopped, Err(Error::Stopped(Stop::Interrupted))));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "an interrupted export leaves nothing");

@@ -214,6 +214,7 @@ fn a_row_of_each_dataset_fits_its_schema() {
         answer: "{\"score\": 1.50,\n \"n\": 12345678901234567890123}".into(),
         answer_is_json: false,
         answer_digest: "0f".to_owned(),
+        decisions: None,
     };
     let failure = Failure::read(FailureCode::RaggedRow, "expected 2 columns, found 1");
     let failure = FailureRow {

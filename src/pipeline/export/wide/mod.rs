@@ -11,6 +11,7 @@ use super::{
     tally::Tally,
 };
 use crate::{
+    decisions::Decisions,
     error::Error,
     ledger::{AskView, Reading},
     model::Stop,
@@ -60,6 +61,7 @@ pub struct Wide<'a> {
     projector: &'a Projector,
     selection: &'a Selection<'a>,
     mode: OutputMode,
+    decisions: Option<&'a Decisions>,
     pub tally: Tally,
     target: Target,
     tables: Vec<WideTable>,
@@ -92,7 +94,7 @@ impl<'a> Wide<'a> {
         projector: &'a Projector,
         selection: &'a Selection<'a>,
         reading: &Reading,
-        mode: OutputMode,
+        (mode, decisions): (OutputMode, Option<&'a Decisions>),
         target: Target,
         interrupted: &dyn Fn() -> Option<Stop>,
     ) -> Result<Wide<'a>, Error> {
@@ -108,6 +110,7 @@ impl<'a> Wide<'a> {
             projector,
             selection,
             mode,
+            decisions,
             tally,
             target,
             tables,
@@ -143,7 +146,7 @@ impl<'a> Wide<'a> {
     pub fn every_row(&mut self, reading: &Reading, interrupted: &dyn Fn() -> Option<Stop>) -> Result<(), Error> {
         reading.every_ask(|ask| match interrupted() {
             Some(stop) => Err(Error::Stopped(stop)),
-            None => self.ask(&ask),
+            None => self.ask(&self.projector.decided(self.mode, ask, self.decisions)?),
         })?;
         self.end_row()
     }
