@@ -253,6 +253,9 @@ fn pointers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D
 pub struct MatchesSpec {
     /// JSON pointers into the payload to lists of matches. All of them are read.
     pub lists: Vec<String>,
+    /// The lists that an answer must have to show all its matches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<String>,
     /// JSON pointers into a match to what identifies it, of which the first that is present is used. A match without it is
     /// identified by its digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -261,6 +264,9 @@ pub struct MatchesSpec {
     /// lists another number does not show all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub total: Vec<String>,
+    /// JSON pointers into the payload to what says that there are more matches: `true`, a text or a number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<String>,
     /// The columns of a match in a worklist. Their pointers are pointers into the match.
     #[serde(default, rename = "column", skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnSpec>,

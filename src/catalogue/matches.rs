@@ -34,13 +34,17 @@ impl AnswerSpec {
         let mut entries: Vec<&Value> = Vec::new();
         for pointer in &spec.lists {
             match json_pointer::at(&payload, pointer) {
-                None | Some(Value::Null) => {}
+                None => {}
                 Some(Value::Array(list)) => entries.extend(list),
                 Some(_) => return None,
             }
         }
-        let total = spec.total.iter().find_map(|pointer| json_pointer::at(&payload, pointer));
-        if entries.is_empty() || total.is_some_and(|total| total.as_u64() != Some(entries.len() as u64)) {
+        let at = |pointer: &String| json_pointer::at(&payload, pointer);
+        let total = spec.total.iter().find_map(at);
+        let is_whole = spec.required.iter().all(|pointer| at(pointer).is_some())
+            && total.is_none_or(|total| total.as_u64() == Some(entries.len() as u64))
+            && !spec.more.iter().filter_map(at).any(says_more);
+        if entries.is_empty() || !is_whole || entries.iter().any(|entry| is_inexact(entry)) {
             return None;
         }
         let mut found: Vec<(String, Vec<&Value>)> = Vec::new();
@@ -71,6 +75,28 @@ impl MatchesSpec {
         });
         let is_plain = |id: &String| id.chars().count() <= ID_CHARACTERS_MAX && !id.chars().any(char::is_control);
         found.filter(is_plain).unwrap_or_else(|| digest_of(&[entry]))
+    }
+}
+
+/// Whether a value says that there is more, such as `true`, the link to another page, or its number.
+fn says_more(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::Array(list) => !list.is_empty(),
+        Value::Bool(true) | Value::Object(_) => true,
+    }
+}
+
+/// Whether a value has a whole number of so many digits that two of them may be read as the same one.
+fn is_inexact(value: &Value) -> bool {
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => number.as_f64().is_none_or(|number| number.abs() >= EXACT_MAX),
+        Value::Array(list) => list.iter().any(is_inexact),
+        Value::Object(members) => members.values().any(is_inexact),
+        _ => false,
     }
 }
 
@@ -130,12 +156,33 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_must_be_there_may_not_be_missing() {
+        let media = |payload: Value| {
+            let declaration = Catalogue::built_in().get("adverse-media").unwrap().clone();
+            declaration.answer.matches(&json!({ "results": payload })).is_some()
+        };
+        assert!(media(json!({"articles": [{"id": 1}]})) && media(json!({"articles": [], "screening": [{"id": 1}]})));
+        assert!(!media(json!({"articles": [{"id": 1}], "screening": null})));
+        assert!(
+            !media(json!({"screening": [{"id": 1}]})) && !media(json!({"articles": null, "screening": [{"id": 1}]}))
+        );
+    }
+
+    #[test]
     fn an_answer_that_does_not_show_all_its_matches_has_none_to_decide_about() {
         let one = json!({"id": 1});
         for (payload, is_whole) in [
             (json!({"match": [one]}), true),
             (json!({"match": [one], "totalHits": 1}), true),
             (json!({"match": [], "matches": [one]}), true),
+            (json!({"match": [one], "matches": null}), false),
+            (json!({"match": [one], "hasMore": false, "next": null}), true),
+            (json!({"match": [one], "hasMore": true}), false),
+            (json!({"match": [one], "next": "/page/2"}), false),
+            (json!({"match": [one], "total": 250}), false),
+            // Two such numbers may be read as one.
+            (json!({"match": [{"id": 123_456_789_012_345_678_901_234.0}]}), false),
+            (json!({"match": [{"id": u64::MAX, "score": 0.5}]}), true),
             (json!({"match": [one], "totalHits": 2}), false),
             (json!({"match": [one], "totalHits": "1"}), false),
             (json!({"match": {"0": one}}), false),

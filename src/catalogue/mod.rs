@@ -148,7 +148,8 @@ fn check(declaration: &Declaration) -> Result<(), String> {
     let digest = declaration.answer.compared.iter().chain(&declaration.answer.volatile);
     let matches = declaration.answer.matches.iter().flat_map(|matches| {
         let columns = matches.columns.iter().flat_map(|column| &column.pointers);
-        matches.lists.iter().chain(&matches.id).chain(&matches.total).chain(columns)
+        let MatchesSpec { lists, required, id, total, more, .. } = matches;
+        lists.iter().chain(required).chain(id).chain(total).chain(more).chain(columns)
     });
     for pointer in declaration.answer.payload.iter().chain(pointers).chain(images).chain(digest).chain(matches) {
         if !pointer.is_empty() && !pointer.starts_with('/') {

@@ -139,7 +139,9 @@ impl CampaignArgs {
         };
         let mut given = self.settings.clone();
         let InputTable { paths, files_root, .. } = &mut given.input;
-        for path in paths.iter_mut().chain(files_root).chain(&mut given.output.dir) {
+        // The name of a campaign is no path.
+        let round = given.reuse.from.iter_mut().filter(|from| from.exists());
+        for path in paths.iter_mut().chain(files_root).chain(&mut given.output.dir).chain(round) {
             *path = here(path)?;
         }
         // `--per-minute` alone also sets the burst limit, to twice that rate.

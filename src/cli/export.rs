@@ -159,6 +159,13 @@ fn worklist_lines(exported: &Exported, to: &Path) -> Vec<String> {
             counted(exported.unexplained, one, more)
         ));
     }
+    if exported.without_subject > 0 {
+        lines.push(format!(
+            "{} not in the list, because a decision is about a subject and {} row has none",
+            counted(exported.without_subject, "result to review is", "results to review are"),
+            if exported.without_subject == 1 { "its" } else { "their" },
+        ));
+    }
     lines.extend(exported.mode.warning());
     lines.push(format!("worklist: {}", to.display()));
     lines
@@ -194,5 +201,6 @@ fn fields(exported: &Exported, to: &Path) -> Value {
         "files": files,
         "cut_cells": exported.cut_cells,
         "unexplained": exported.unexplained,
+        "without_subject": exported.without_subject,
     })
 }

@@ -66,6 +66,7 @@ pub fn fields(about: &About, report: &RunReport, failures: &FailuresByCode) -> V
         "asks": sums.asks,
         "requests": requests(sums),
         "duplicates": sums.duplicates(),
+        "reused": report.reused,
         "attempts": sums.attempts,
         "answered_in_this_run": report.sent.answered,
         "checks": report.manifest.as_ref().map(|manifest| {

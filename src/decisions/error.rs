@@ -14,9 +14,9 @@ pub enum DecisionsError {
         .path.display()
     )]
     Line { path: PathBuf, line: u64, fault: String },
-    /// Another process adds to it.
-    #[error("{}: another `rescreen decide` is writing to this file; try again when it has ended", .path.display())]
-    Busy { path: PathBuf },
+    /// Another process has added to it.
+    #[error("{}: another `rescreen decide` has added to this file meanwhile; run the same command again", .path.display())]
+    Meanwhile { path: PathBuf },
     /// It does not continue the file that the campaign used before.
     #[error(
         "{}: expected the decisions that this campaign was published with, whose line {count} ends with the digest {}…, \

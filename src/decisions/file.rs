@@ -3,13 +3,13 @@
 
 use super::{Decision, Decisions, DecisionsError};
 use crate::{
-    files::{self, Links, open_private},
+    files::{self, Links, open_private, restrict_to_owner},
     model::DecisionsHead,
 };
 use std::{
-    fs::{File, TryLockError},
+    fs::File,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 /// The longest line, in bytes.
@@ -21,7 +21,11 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 /// It cannot be read, a line was changed, or it is another file than before.
 pub fn read(path: &Path, used: &[DecisionsHead]) -> Result<Option<Decisions>, DecisionsError> {
     match files::open(path, Links::Followed) {
-        Ok(file) => read_open(&file, path, used).map(|(decisions, _)| Some(decisions)),
+        Ok(file) => {
+            // Where a file system has no locks, lines that are being written may be read.
+            drop(file.lock_shared());
+            read_open(&file, path, used).map(|(decisions, _)| Some(decisions))
+        }
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(fault) => Err(DecisionsError::Storage { path: path.to_owned(), step: "reading", fault }),
     }
@@ -68,66 +72,48 @@ fn another(path: &Path, before: &DecisionsHead, found: &str) -> DecisionsError {
     DecisionsError::Another { path: path.to_owned(), count, chain, found: found.to_owned() }
 }
 
-/// A file of decisions that no other process can add to.
-pub struct OpenDecisions {
-    file: File,
-    path: PathBuf,
-    decisions: Decisions,
-    end: u64,
+/// Adds decisions to a file, which is created, readable only by the owner, if it is missing. They get the next numbers, and are
+/// durable when this returns. `known` is the end of the file that they were made with.
+///
+/// # Errors
+/// The file cannot be written, or decisions were added meanwhile.
+pub fn append(path: &Path, known: &DecisionsHead, new: Vec<Decision>) -> Result<DecisionsHead, DecisionsError> {
+    let failed = |step| move |fault| DecisionsError::Storage { path: path.to_owned(), step, fault };
+    let mut file = open_private(path).map_err(failed("opening"))?;
+    restrict_to_owner(path).map_err(failed("opening"))?;
+    // Readers and writers wait for each other only while lines are written.
+    file.lock().map_err(failed("locking"))?;
+    let (decisions, end) = read_open(&file, path, &[])?;
+    if decisions.head() != known {
+        return Err(DecisionsError::Meanwhile { path: path.to_owned() });
+    }
+    let (mut head, mut lines) = (decisions.head, String::new());
+    for mut decision in new {
+        decision.n = head.count + 1;
+        let (line, chain) = decision.line(&head.chain);
+        if line.len() as u64 >= LINE_BYTES_MAX {
+            return Err(failed("writing")(io::Error::other("a decision is too long")));
+        }
+        lines.push_str(&line);
+        lines.push('\n');
+        head = DecisionsHead { count: decision.n, chain };
+    }
+    write(&mut file, path, end, lines.as_bytes()).map_err(failed("writing"))?;
+    Ok(head)
 }
 
-impl OpenDecisions {
-    /// Opens a file of decisions, and creates it, readable only by the owner, if it is missing.
-    ///
-    /// # Errors
-    /// It cannot be opened or read, a line was changed, or another process adds to it.
-    pub fn open(path: &Path, used: &[DecisionsHead]) -> Result<OpenDecisions, DecisionsError> {
-        let storage = |fault| DecisionsError::Storage { path: path.to_owned(), step: "opening", fault };
-        let file = open_private(path).map_err(storage)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(DecisionsError::Busy { path: path.to_owned() }),
-            Err(TryLockError::Error(fault)) => return Err(storage(fault)),
-        }
-        let (decisions, end) = read_open(&file, path, used)?;
-        Ok(OpenDecisions { file, path: path.to_owned(), decisions, end })
+/// Writes lines behind the last whole line, which ends at `end`.
+fn write(file: &mut File, path: &Path, end: u64, lines: &[u8]) -> io::Result<()> {
+    // What a killed process left behind the last whole line.
+    file.set_len(end)?;
+    file.seek(SeekFrom::Start(end))?;
+    let written = file.write_all(lines).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // A part of the lines would be decisions that the command has not reported.
+        drop(file.set_len(end));
     }
-
-    /// What it has.
-    pub fn decisions(&self) -> &Decisions {
-        &self.decisions
-    }
-
-    /// Adds decisions, which get the next numbers. They are durable when this returns.
-    ///
-    /// # Errors
-    /// A storage error.
-    pub fn append(mut self, new: Vec<Decision>) -> Result<Decisions, DecisionsError> {
-        let mut lines = String::new();
-        for mut decision in new {
-            decision.n = self.decisions.head.count + 1;
-            let (line, chain) = decision.line(&self.decisions.head.chain);
-            lines.push_str(&line);
-            lines.push('\n');
-            self.decisions.add(&decision, chain);
-        }
-        let written = self.write(lines.as_bytes());
-        written.map_err(|fault| DecisionsError::Storage { path: self.path.clone(), step: "writing", fault })?;
-        Ok(self.decisions)
-    }
-
-    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        // What a killed process left behind the last whole line.
-        self.file.set_len(self.end)?;
-        self.file.seek(SeekFrom::Start(self.end))?;
-        let written = self.file.write_all(lines).and_then(|()| self.file.sync_all());
-        if written.is_err() {
-            // A part of the lines would be decisions that the command has not reported.
-            drop(self.file.set_len(self.end));
-        }
-        written?;
-        sync_folder(files::folder_of(&self.path))
-    }
+    written?;
+    sync_folder(files::folder_of(path))
 }
 
 fn sync_folder(folder: &Path) -> io::Result<()> {

@@ -11,7 +11,7 @@ mod file;
 mod line;
 
 pub use error::DecisionsError;
-pub use file::{OpenDecisions, read};
+pub use file::{append, read};
 pub use line::{Decision, Word};
 
 use crate::model::{DecisionsHead, key::hex};

@@ -21,8 +21,9 @@ fn decision(subject: &str, digest: &str, word: Word) -> Decision {
     }
 }
 
-fn add(path: &Path, new: Vec<Decision>) -> Decisions {
-    OpenDecisions::open(path, &[]).unwrap().append(new).unwrap()
+fn add(path: &Path, new: Vec<Decision>) -> DecisionsHead {
+    let known = read(path, &[]).unwrap().unwrap_or_default();
+    append(path, known.head(), new).unwrap()
 }
 
 fn fault(path: &Path, used: &[DecisionsHead]) -> String {
@@ -94,7 +95,7 @@ fn a_file_that_does_not_continue_the_one_before_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (path, other) = (folder.path().join("decisions.jsonl"), folder.path().join("other.jsonl"));
     let new = || vec![decision("C-1", "m-a", Word::Accepted)];
-    let used = add(&path, new()).head().clone();
+    let used = add(&path, new());
     assert_eq!(used.count, 1);
     add(&path, new());
     assert_eq!(read(&path, std::slice::from_ref(&used)).unwrap().unwrap().head().count, 2);
@@ -105,14 +106,37 @@ fn a_file_that_does_not_continue_the_one_before_is_refused() {
 }
 
 #[test]
-fn one_process_adds_at_a_time() {
+fn decisions_that_were_made_without_knowing_the_latest_are_not_added() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decisions.jsonl");
-    let first = OpenDecisions::open(&path, &[]).unwrap();
-    let second = OpenDecisions::open(&path, &[]).err().unwrap();
-    assert!(matches!(second, DecisionsError::Busy { .. }) && second.is_usage(), "{second}");
-    first.append(vec![decision("C-1", "m-a", Word::Accepted)]).unwrap();
-    assert_eq!(OpenDecisions::open(&path, &[]).unwrap().decisions().head().count, 1);
+    let before = add(&path, vec![decision("C-1", "m-a", Word::Accepted)]);
+    add(&path, vec![decision("C-2", "m-a", Word::Accepted)]);
+    let late = append(&path, &before, vec![decision("C-1", "m-b", Word::Accepted)]).unwrap_err();
+    assert!(matches!(late, DecisionsError::Meanwhile { .. }) && late.is_usage(), "{late}");
+    assert_eq!(read(&path, &[]).unwrap().unwrap().head().count, 2);
+}
+
+#[test]
+fn a_line_that_no_reader_would_accept_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.jsonl");
+    let head = add(&path, vec![decision("C-1", "m-a", Word::Accepted)]);
+    // Each of these characters takes two bytes more in JSON.
+    let long = decision(&"\\".repeat(700_000), "m-a", Word::Accepted);
+    append(&path, &head, vec![decision("C-2", "m-a", Word::Accepted), long]).unwrap_err();
+    assert_eq!(read(&path, &[]).unwrap().unwrap().head(), &head);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_can_read_the_file_also_after_it_was_copied() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.jsonl");
+    add(&path, vec![decision("C-1", "m-a", Word::Accepted)]);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    add(&path, vec![decision("C-2", "m-a", Word::Accepted)]);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]

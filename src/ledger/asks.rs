@@ -65,6 +65,8 @@ pub struct RequestView {
     pub judged_again: bool,
     /// Its ask is in a part.
     pub published: bool,
+    /// The campaign that sent it, if this one uses its answer again.
+    pub reused_from: Option<String>,
     /// The body that was sent, if it is answered.
     pub body: Vec<u8>,
 }
@@ -236,7 +238,7 @@ impl Reading {
         values: Values,
         mut each: impl FnMut(AskView<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let SideTables { corrected, accepted, unrecognised, crossed, judged_again, job_id, accepted_at } =
+        let SideTables { corrected, accepted, unrecognised, crossed, judged_again, reused, job_id, accepted_at } =
             self.side_tables()?;
         let sql = format!(
             "SELECT ask.split, ask.row_index, ask.check_use, ask.failure, ask.skipped,
@@ -249,7 +251,7 @@ impl Reading {
                     answer.latency_ms, answer.requested_at, answer.completed_at, answer.request_id, answer.body, ask.id, ask.expected,
                     {unrecognised}, {crossed},
                     ask.part IS NOT NULL, iif(answer.request IS NULL, NULL, request.body),
-                    {job_id}, {accepted_at}, {corrected}, {judged_again}, {accepted}
+                    {job_id}, {accepted_at}, {corrected}, {judged_again}, {accepted}, {reused}
              FROM ask LEFT JOIN request ON request.id = ask.request LEFT JOIN answer ON answer.request = request.id
              WHERE {which} ORDER BY ask.id"
         );
@@ -287,6 +289,7 @@ impl Reading {
             unrecognised: is_in("unrecognised")?,
             crossed: is_in("crossed")?,
             judged_again: is_in("judged_again")?,
+            reused: in_table("reused", "SELECT campaign", "NULL")?,
             job_id: in_table("job", "SELECT job_id", "NULL")?,
             accepted_at: in_table("job", "SELECT accepted_at", "NULL")?,
         })
@@ -300,6 +303,7 @@ struct SideTables {
     unrecognised: Cow<'static, str>,
     crossed: Cow<'static, str>,
     judged_again: Cow<'static, str>,
+    reused: Cow<'static, str>,
     job_id: Cow<'static, str>,
     accepted_at: Cow<'static, str>,
 }
@@ -358,6 +362,7 @@ fn request_view(reading: &Reading, row: &Row<'_>) -> Result<RequestView, LedgerE
         crossed: row.get(27)?,
         judged_again: row.get(33)?,
         published: row.get(28)?,
+        reused_from: row.get(35)?,
         body: row.get::<_, Option<Vec<u8>>>(29)?.unwrap_or_default(),
     })
 }

@@ -36,11 +36,13 @@ const READ_ALL: [(&str, &str); 23] = [
 ];
 
 /// What format strings insert into statements. A statement is planned with each value that fits it.
-const INSERTED: [(&str, &[&str]); 24] = [
+const INSERTED: [(&str, &[&str]); 26] = [
     ("", &["2"]),
     ("COLUMNS", &[COLUMNS]),
     ("IS_UNSENT", &[IS_UNSENT]),
     ("EVERY_ATTEMPT", &[EVERY_ATTEMPT]),
+    ("accepted", &["(SELECT decisions FROM accepted WHERE accepted.ask = ask.id)"]),
+    ("reused", &["(SELECT campaign FROM reused WHERE reused.request = request.id)"]),
     ("accepted_at", &["(SELECT accepted_at FROM job WHERE job.request = request.id)"]),
     ("asks", &["[1]"]),
     ("bytes", &["8"]),

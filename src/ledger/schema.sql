@@ -334,3 +334,9 @@ CREATE TABLE decisions_of_part (
     count INTEGER NOT NULL,
     chain TEXT NOT NULL
 ) STRICT;
+
+-- Requests that were not sent, because an earlier campaign has the answer.
+CREATE TABLE reused (
+    request  INTEGER PRIMARY KEY,
+    campaign TEXT NOT NULL                 -- the campaign that sent it
+) STRICT;

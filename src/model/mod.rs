@@ -32,6 +32,7 @@ pub mod printable;
 pub mod rate;
 pub mod reply_text;
 pub mod request;
+pub mod reuse;
 pub mod rng;
 pub mod row;
 mod service_address;

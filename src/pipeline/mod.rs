@@ -27,6 +27,7 @@ mod report_page;
 mod report_stops;
 mod resolve;
 mod retry_webhook;
+mod reuse;
 mod run;
 mod run_record;
 mod send;

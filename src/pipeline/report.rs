@@ -52,6 +52,8 @@ pub struct RunReport {
     pub reasons: Rejections,
     /// The failed asks by code, the commonest first.
     pub by_code: Vec<(FailureCode, u64)>,
+    /// Requests that were not sent, because an earlier round has the answer.
+    pub reused: u64,
     /// The command line that started the run. After `rescreen collect`, the command line of the run before it.
     pub command: Vec<String>,
     /// The command that continues, as a user can copy it. The command line makes it.
@@ -95,6 +97,7 @@ impl RunReport {
             sufficient_limit: None,
             reasons: Rejections::default(),
             by_code: Vec::new(),
+            reused: 0,
             command: campaign.command.clone(),
             next_command: None,
             run: None,
@@ -286,12 +289,21 @@ impl RunReport {
                 grouped(sum(|totals| totals.skipped)),
             ),
             format!(
-                "{}, {}, {} charged{held}",
+                "{}, {}, {}{} charged{held}",
                 self.requests(),
                 counted(self.sums.duplicates(), "free duplicate", "free duplicates"),
+                self.reused(),
                 counted(credits(manifest).0, "credit", "credits"),
             ),
         ]
+    }
+
+    /// `420 reused answers, `; empty without any.
+    fn reused(&self) -> String {
+        match self.reused {
+            0 => String::new(),
+            reused => format!("{}, ", counted(reused, "reused answer", "reused answers")),
+        }
     }
 
     /// `543 requests`, or `93 of 543 requests sent` while some wait to be sent.

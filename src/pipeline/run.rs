@@ -287,6 +287,7 @@ pub async fn publish_and_report(
     let report = RunReport {
         open_jobs,
         oldest_doubt_us: reading.oldest_doubt_us()?,
+        reused: reading.reused()?,
         unrecognised: reading.unrecognised()?,
         judged_differently: reading.judged_differently()?,
         sufficient_limit: money.sufficient_limit(),

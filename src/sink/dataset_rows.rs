@@ -79,6 +79,8 @@ pub enum AnswerSource {
     Sent,
     /// An equal ask of the campaign was sent; this one costs nothing.
     Duplicate,
+    /// An earlier campaign has asked the same.
+    Reused,
 }
 
 impl AnswerSource {
@@ -87,6 +89,7 @@ impl AnswerSource {
         match self {
             AnswerSource::Sent => "sent",
             AnswerSource::Duplicate => "duplicate",
+            AnswerSource::Reused => "reused",
         }
     }
 }
@@ -125,6 +128,8 @@ pub struct ResultRow<'a> {
     pub answer_digest: String,
     /// The numbers of the decisions that accepted its matches, in JSON.
     pub decisions: Option<&'a str>,
+    /// The campaign that asked, if its answer is used again.
+    pub reused_from: Option<&'a str>,
 }
 
 /// A row of failures.

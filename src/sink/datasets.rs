@@ -62,6 +62,9 @@ const ANSWER_DIGEST: Of<ResultCell> = Of::full("answer_digest", Kind::Text, |row
 const DECISIONS: Of<ResultCell> =
     Of::nullable("decisions", Kind::Json, |row| TableCell::or_null(row.decisions, TableCell::json));
 
+const REUSED_FROM: Of<ResultCell> =
+    Of::nullable("reused_from", Kind::Text, |row| TableCell::or_null(row.reused_from, TableCell::text));
+
 const FAILURE: [Of<FailureCell>; 13] = [
     Of::full("stage", Kind::Text, |row| TableCell::text(row.failure.stage.as_str())),
     Of::full("code", Kind::Text, |row| TableCell::text(row.failure.code.as_str())),
@@ -186,11 +189,13 @@ pub struct ResultForm {
     pub answer: bool,
     /// There is a column for the decisions about its matches.
     pub decisions: bool,
+    /// There is a column for the campaign whose answer is used again.
+    pub reused_from: bool,
 }
 
 impl Default for ResultForm {
     fn default() -> ResultForm {
-        ResultForm { sent: true, answer: true, decisions: true }
+        ResultForm { sent: true, answer: true, decisions: true, reused_from: true }
     }
 }
 
@@ -199,7 +204,9 @@ impl ResultForm {
     fn columns(self) -> Vec<Of<ResultCell>> {
         let optional = [(self.sent, SENT), (self.answer, ANSWER)];
         let chosen = optional.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, column)| column);
-        chosen.chain([ANSWER_DIGEST]).chain(self.decisions.then_some(DECISIONS)).collect()
+        let later = [(self.decisions, DECISIONS), (self.reused_from, REUSED_FROM)];
+        let later = later.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, column)| column);
+        chosen.chain([ANSWER_DIGEST]).chain(later).collect()
     }
 }
 
@@ -324,9 +331,10 @@ mod tests {
             "result_id, campaign, mode, check_name, subject, verdict, finding, customer_no, order_, matches, \
              expected_surname_match, completed_at, \
              credits, answer_source, request_id, idempotency_key, source, row_number, http_status, attempts, latency_ms, \
-             requested_at, sent, answer, answer_digest, decisions"
+             requested_at, sent, answer, answer_digest, decisions, reused_from"
         );
-        let bare = shaped(&[], &[], ResultForm { sent: false, answer: false, decisions: false }).unwrap();
+        let bare =
+            shaped(&[], &[], ResultForm { sent: false, answer: false, decisions: false, reused_from: false }).unwrap();
         assert!(names(&bare).ends_with("requested_at, answer_digest"));
         assert_eq!(
             names(&failures_schema()),

@@ -88,6 +88,11 @@ impl Desk {
         valid(&self.say(&["decide", campaign, "--from", "filled.csv", "--by", "thandi", "--json"]).exits(0).stdout)
     }
 
+    /// How many decisions there are.
+    fn decisions(&self) -> usize {
+        fs::read_to_string(self.path().join("out/decisions.jsonl")).map_or(0, |text| text.lines().count())
+    }
+
     fn save(&self, name: &str, rows: &[Row]) {
         let mut writer = csv::WriterBuilder::new().delimiter(b';').from_path(self.path().join(name)).unwrap();
         writer.write_record(rows[0].iter().map(|(column, _)| column)).unwrap();

@@ -49,6 +49,7 @@ mod rate;
 mod real_input;
 mod rehearsals;
 mod report;
+mod reuse;
 mod safety;
 mod security;
 // Its hooks exist only in builds with debug assertions.

@@ -42,6 +42,7 @@ pub fn object(planned: &Planned<'_>) -> Value {
             "jobs": tree.jobs,
             "quarantined": tree.quarantined,
             "kept": tree.kept,
+            "reused": tree.reused,
             "in_doubt": tree.in_doubt,
             "to_send": tree.to_send,
         },

@@ -8,7 +8,7 @@ use crate::cli::{
 };
 use rescreen::{
     mapping::FieldFeed,
-    model::{ExitCode, Mode, clock::local_time, field::tidy, job_life},
+    model::{Credits, ExitCode, Mode, clock::local_time, field::tidy, job_life},
     pipeline::{
         CheckCost, CorrectionCounts, ValueCounts, outlook,
         wording::{counted, grouped},
@@ -90,12 +90,22 @@ fn tree(planned: &Planned<'_>) -> Vec<String> {
         some(tree.jobs, "  jobs", "at the service, without a result yet"),
         some(tree.quarantined, "  quarantined", "wait for a decision: rescreen resolve"),
         some(tree.kept, "  kept", "read before with another mapping, and not sent"),
+        some(tree.reused, "  reused", &saved(planned)),
         some(tree.in_doubt, "  in doubt", "sent again with the same key, already held"),
         count("  to send", tree.to_send, ""),
         some(corrected, "corrected", "rejected or unreadable before, mapped with their corrected row"),
         some(planned.plan.money.of_other_mapping, "also to send", "of rows that were read before with another mapping"),
     ]
     .concat()
+}
+
+/// Whose answers are used again, and what that saves.
+fn saved(planned: &Planned<'_>) -> String {
+    let from = planned.campaign.reuse.as_ref().map(|reuse| reuse.from.display().to_string()).unwrap_or_default();
+    match planned.plan.money.saved {
+        Credits::ZERO => format!("answered in {from}, free"),
+        saved => format!("answered in {from}, which saves {}", counted(saved.0, "credit", "credits")),
+    }
 }
 
 /// What a file of corrections changes.

@@ -3,7 +3,9 @@
 //! contains a secret, only where to find one.
 
 use super::{carried, carried::Carried, flags, tables::TableSource, webhook::WebhookTable};
-pub use super::{input_table::InputTable, secret::SecretSource, service_table::ServiceTable, share::Share};
+pub use super::{
+    input_table::InputTable, reuse::ReuseTable, secret::SecretSource, service_table::ServiceTable, share::Share,
+};
 use crate::{
     catalogue::Declaration,
     mapping::FieldSource,
@@ -59,6 +61,9 @@ pub struct CampaignFile {
     #[arg(skip)]
     #[merge(skip)]
     pub ledger: LedgerTable,
+    #[command(flatten)]
+    #[merge(strategy = Merge::merge)]
+    pub reuse: ReuseTable,
     #[arg(skip)]
     #[merge(skip)]
     pub decisions: DecisionsTable,

@@ -2,7 +2,12 @@
 //! value.
 
 use super::{declaration_line::check_declarations, file::CampaignFile, secret::SECRET_EXPECTED};
-use crate::model::{nearest::hint, printable::printable};
+use crate::{
+    error::Error,
+    files::{self, Links},
+    model::{nearest::hint, printable::printable},
+};
+use std::path::Path;
 use toml::Value;
 
 // How many characters of the TOML parser's message, and of a key, an error quotes.
@@ -120,6 +125,27 @@ fn unknown_key(message: &str) -> Option<(&str, Vec<&str>)> {
     let rest = &message[message.find("unknown field `")?..];
     let mut quoted = rest.split('`').skip(1).step_by(2);
     Some((quoted.next()?, quoted.collect()))
+}
+
+// Enough for a campaign file that contains tables; larger tables belong in separate files.
+const CAMPAIGN_FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// Reads and parses a campaign file.
+pub fn read_file(path: &Path) -> Result<CampaignFile, Error> {
+    let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
+    let file = files::open(path, Links::Followed).map_err(|error| fault(error.to_string()))?;
+    read_open_file(path, file)
+}
+
+/// Reads and parses an open campaign file; `path` is its name in messages.
+///
+/// # Errors
+/// The file is too large, not text, or not a campaign file.
+pub fn read_open_file(path: &Path, file: std::fs::File) -> Result<CampaignFile, Error> {
+    let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
+    let text = files::read_open(file, CAMPAIGN_FILE_BYTES_MAX).and_then(files::text);
+    let file = parse(&text.map_err(|error| fault(error.to_string()))?).map_err(fault)?;
+    Ok(CampaignFile { path: Some(path.to_owned()), ..file })
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod receiver;
 pub mod recorded;
 pub mod remains;
 pub mod result_layout;
+pub mod reuse;
 pub mod rules;
 pub mod secret;
 pub mod service;
@@ -30,7 +31,7 @@ use crate::{
     catalogue::{Catalogue, Declaration, DeclaredCheck, is_identifier},
     client::check_url,
     error::Error,
-    files::{self, Links, Root},
+    files::Root,
     ledger::{CommitMode, Identity},
     mapping::{CheckUse, Mapping, MappingOptions},
     model::{
@@ -43,8 +44,9 @@ use crate::{
 };
 use carried::Carried;
 use file::{CampaignFile, CheckTable, SecretSource, ServiceTable, Share};
-pub use file_text::{parse, text as campaign_text};
+pub use file_text::{parse, read_file, read_open_file, text as campaign_text};
 use input::Input;
+use reuse::Reuse;
 use service::Service;
 use sha2::{Digest, Sha256};
 use std::{
@@ -91,6 +93,8 @@ pub struct Campaign {
     pub ledger: PathBuf,
     /// The file of decisions about matches, if the user names one.
     pub decisions: Option<PathBuf>,
+    /// The answers of an earlier round that are used again.
+    pub reuse: Option<Reuse>,
     pub key_secret: Option<KeySecret>,
     /// The key secret is a placeholder, because it comes from a program and a rehearsal does not start programs. The
     /// keys therefore differ from those of a real run.
@@ -166,6 +170,7 @@ impl Campaign {
             guards: guards(&file),
             ledger: file.ledger.path.as_ref().map_or_else(|| out.join("ledger.sqlite"), |path| base.join(path)),
             decisions: place::decisions_named(&file, base),
+            reuse: Reuse::of(&file, base, &out, &catalogue)?,
             file: file.path.clone(),
             out,
             format: file.output.format.unwrap_or(OutputFormat::Parquet),
@@ -321,27 +326,6 @@ impl Campaign {
 /// The first 32 hexadecimal characters of a text's SHA-256.
 fn digest_of(text: &str) -> String {
     hex(&Sha256::digest(text)[..16])
-}
-
-// Enough for a campaign file that contains tables; larger tables belong in separate files.
-const CAMPAIGN_FILE_BYTES_MAX: u64 = 4 << 20;
-
-/// Reads and parses a campaign file.
-pub fn read_file(path: &Path) -> Result<CampaignFile, Error> {
-    let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
-    let file = files::open(path, Links::Followed).map_err(|error| fault(error.to_string()))?;
-    read_open_file(path, file)
-}
-
-/// Reads and parses an open campaign file; `path` is its name in messages.
-///
-/// # Errors
-/// The file is too large, not text, or not a campaign file.
-pub fn read_open_file(path: &Path, file: std::fs::File) -> Result<CampaignFile, Error> {
-    let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
-    let text = files::read_open(file, CAMPAIGN_FILE_BYTES_MAX).and_then(files::text);
-    let file = parse(&text.map_err(|error| fault(error.to_string()))?).map_err(fault)?;
-    Ok(CampaignFile { path: Some(path.to_owned()), ..file })
 }
 
 fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse>, Error> {

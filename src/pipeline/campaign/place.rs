@@ -1,6 +1,6 @@
 //! The name of a campaign, and its folder. A rehearsal has a folder of its own, so that it never meets a real campaign.
 
-use super::{Campaign, file::CampaignFile};
+use super::file::CampaignFile;
 use crate::{
     error::Error,
     files::folder_of,
@@ -19,12 +19,18 @@ const NAME_BYTES_MAX: usize = 80;
 /// The name of the file of decisions, if the user names none.
 const DECISIONS: &str = "decisions.jsonl";
 
-impl Campaign {
-    /// The file of decisions about matches: the one that the user names, or one beside the folder of the ledger, so that all
-    /// campaigns in a folder share it.
-    pub fn decisions_file(&self) -> PathBuf {
-        let beside = || folder_of(folder_of(&self.ledger)).join(DECISIONS);
-        self.decisions.clone().unwrap_or_else(beside)
+/// The file of decisions about matches: the one that the user names, or one beside the folder of the ledger, so that all
+/// campaigns in a folder share it.
+pub fn decisions_file(named: Option<&Path>, ledger: &Path) -> PathBuf {
+    named.map_or_else(|| beside_folder(folder_of(ledger)).join(DECISIONS), Path::to_owned)
+}
+
+/// The folder that a folder is in, whatever it is called from: `.` and a link have another parent than their name says.
+fn beside_folder(folder: &Path) -> PathBuf {
+    let named = folder_of(folder);
+    match folder.canonicalize() {
+        Ok(real) if named.canonicalize().ok().as_deref() != real.parent() => folder_of(&real).to_owned(),
+        _ => named.to_owned(),
     }
 }
 
@@ -93,8 +99,15 @@ pub fn output_folder(file: &CampaignFile, name: &str, base: &Path) -> PathBuf {
     match (&file.output.dir, file.simulate, file.mode()) {
         (Some(dir), ..) => base.join(dir),
         (None, true, _) => out.join(REHEARSALS).join(name),
-        (None, false, Mode::Sandbox) => out.join(format!("{name}.sandbox")),
-        (None, false, Mode::Production) => out.join(name),
+        (None, false, mode) => out.join(folder_name(name, mode)),
+    }
+}
+
+/// The name of the folder of a campaign that is no rehearsal.
+pub fn folder_name(name: &str, mode: Mode) -> String {
+    match mode {
+        Mode::Sandbox => format!("{name}.sandbox"),
+        Mode::Production => name.to_owned(),
     }
 }
 

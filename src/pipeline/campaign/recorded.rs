@@ -50,6 +50,9 @@ struct Settings {
     /// The folder below which rows name files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     files_root: Option<PathBuf>,
+    /// The file of decisions about matches, if the user names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    decisions: Option<PathBuf>,
     #[serde(default)]
     images: ImageOutput,
     /// The columns and templates that fill secret fields, by the name of the check in the campaign. Outputs hide them.
@@ -75,6 +78,7 @@ pub fn settings_of(campaign: &Campaign, mappings: Vec<RecordedMapping>) -> Resul
         format: campaign.format,
         book_account: campaign.service.book.as_ref().map(|book| book.account.clone()),
         files_root: campaign.files_root.as_ref().map(|root| absolute(root.path())),
+        decisions: campaign.decisions.as_deref().map(absolute),
         images: campaign.images,
         secret_sources: secret_sources(campaign)?,
         mappings,
@@ -153,7 +157,9 @@ pub fn campaign_of(
         answer: AnswerOutput::default(),
         sent: true,
         ledger: ledger.to_owned(),
-        decisions: file.and_then(|(file, base)| decisions_named(file, base)),
+        decisions: file.and_then(|(file, base)| decisions_named(file, base)).or(settings.decisions.clone()),
+        // Nothing new is asked.
+        reuse: None,
         // The secret is needed only to make new keys, and collecting sends only requests that already have a key.
         key_secret: None,
         key_secret_is_placeholder: false,

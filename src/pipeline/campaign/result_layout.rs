@@ -38,6 +38,9 @@ pub struct ResultLayout {
     /// The results have a column for the decisions about matches.
     #[serde(default, skip_serializing_if = "is_default")]
     pub decisions: bool,
+    /// The results have a column for the campaign whose answer is used again.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reused_from: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -82,6 +85,7 @@ impl ResultLayout {
             answer: campaign.answer,
             without_sent: !campaign.sent,
             decisions: declaration.answer.matches.is_some(),
+            reused_from: true,
         })
     }
 
@@ -110,12 +114,17 @@ impl ResultLayout {
 
     /// The same layout with all columns. The digests are made by these rules.
     pub fn with_all_columns(self, digest: DigestSpec, decisions: bool) -> ResultLayout {
-        ResultLayout { digest, answer: AnswerOutput::Column, without_sent: false, decisions, ..self }
+        ResultLayout { digest, answer: AnswerOutput::Column, without_sent: false, decisions, reused_from: true, ..self }
     }
 
     /// What the results have beside the columns of the check.
     pub fn form(&self) -> ResultForm {
-        ResultForm { sent: !self.without_sent, answer: self.answer == AnswerOutput::Column, decisions: self.decisions }
+        ResultForm {
+            sent: !self.without_sent,
+            answer: self.answer == AnswerOutput::Column,
+            decisions: self.decisions,
+            reused_from: self.reused_from,
+        }
     }
 
     /// The columns of the layout with the places that `answer` declares. A column that it does not declare is always

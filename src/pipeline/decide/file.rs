@@ -4,7 +4,7 @@ use crate::{
     decisions::Word,
     error::Error,
     model::{FailureCode, Record, Row, nearest::hint},
-    pipeline::export::worklist::{DECISION, MATCH_DIGEST, MATCH_ID, RESULT_ID, SUBJECT, WHY, WORKLIST},
+    pipeline::export::worklist::{DECISION, LAST_DECISION, MATCH_DIGEST, RESULT_ID, SUBJECT, WHY, WORKLIST},
     sink::unmarked,
     source::{Origin, SourceOptions, SourceReader},
 };
@@ -18,8 +18,9 @@ pub struct Filled {
     /// Empty if the person wrote no reason.
     pub why: String,
     pub subject: String,
-    pub match_id: String,
     pub match_digest: String,
+    /// The number of the last decision about the match when the worklist was made; 0 without one.
+    pub last_decision: u64,
     pub result_id: String,
 }
 
@@ -39,9 +40,15 @@ pub fn read(path: &Path) -> Result<FilledWorklist, Error> {
     let shown = path.display();
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();
     let is_workbook = ["xlsx", "xlsm", "xlsb", "xls", "ods"].contains(&extension.as_str());
-    let options = SourceOptions { sheet: is_workbook.then(|| WORKLIST.to_owned()), ..SourceOptions::default() };
-    let origin = Origin::File(path.to_owned());
-    let mut reader = SourceReader::open(shown.to_string().as_str().into(), origin, &options, None)?;
+    let open = |sheet: Option<&str>| {
+        let options = SourceOptions { sheet: sheet.map(str::to_owned), ..SourceOptions::default() };
+        SourceReader::open(shown.to_string().as_str().into(), Origin::File(path.to_owned()), &options, None)
+    };
+    let mut reader = match open(is_workbook.then_some(WORKLIST)) {
+        // The only sheet of a workbook that was made from a CSV file has another name.
+        Err(fault) if is_workbook => open(None).map_err(|_| fault)?,
+        opened => opened?,
+    };
     let mut worklist = FilledWorklist::default();
     while let Some(split) = reader.next_split()? {
         for record in split.records {
@@ -87,10 +94,21 @@ fn filled(row: &Row) -> Result<Option<Filled>, String> {
         // A person may have removed the column.
         why: found(WHY).map(|cell| unmarked(cell.trim()).to_owned()).unwrap_or_default(),
         subject: text(SUBJECT)?,
-        match_id: text(MATCH_ID)?,
         match_digest: text(MATCH_DIGEST)?,
+        last_decision: last_decision(&text(LAST_DECISION)?)?,
         result_id: text(RESULT_ID)?,
     }))
+}
+
+/// A number of a decision, also as a spreadsheet program writes it: `12.0`.
+fn last_decision(cell: &str) -> Result<u64, String> {
+    let plain = cell.strip_suffix(".0").unwrap_or(cell);
+    if plain.is_empty() {
+        return Ok(0);
+    }
+    plain
+        .parse()
+        .map_err(|_| format!("column `{LAST_DECISION}`: expected the number of a decision, found another text"))
 }
 
 /// A decision as a person may write it: `Not accepted`, `not-accepted`.
@@ -98,8 +116,9 @@ fn word(text: &str) -> Result<Word, String> {
     let plain = text.to_lowercase().replace([' ', '-'], "_");
     let names = Word::ALL.map(Word::as_str);
     Word::ALL.into_iter().find(|word| word.as_str() == plain).ok_or_else(|| {
+        // The cell is not repeated: if columns were moved, it may be of a person.
         format!(
-            "column `{DECISION}`: expected `accepted`, `not_accepted` or nothing, found `{text}`{}",
+            "column `{DECISION}`: expected `accepted`, `not_accepted` or nothing, found another text{}",
             hint(&plain, names)
         )
     })
@@ -116,13 +135,12 @@ mod tests {
         read(&path).map_err(|error| error.to_string().replace(&folder.path().display().to_string(), ""))
     }
 
-    const HEADER: &str = "decision,why,subject,match_id,match_digest,result_id\n";
+    const HEADER: &str = "decision,why,subject,last_decision,match_digest,result_id\n";
 
     #[test]
     fn a_decision_is_read_as_people_and_spreadsheets_write_it() {
-        let text = format!(
-            "{HEADER}Accepted, other birth date ,'+27,m1,m-1,r1\n,,C-2,m1,m-1,r2\nNot accepted,,C-3,m1,m-1,r3\n"
-        );
+        let text =
+            format!("{HEADER}Accepted, other birth date ,'+27,,m-1,r1\n,,C-2,,m-1,r2\nNot accepted,,C-3,12.0,m-1,r3\n");
         for text in [text.clone(), text.replace(',', ";").replace('\n', "\r\n")] {
             let found = read_text("worklist.csv", &text).unwrap();
             let rows: Vec<_> = found.rows.iter().map(|row| (row.line, row.word, &*row.why, &*row.subject)).collect();
@@ -135,8 +153,8 @@ mod tests {
     fn what_is_no_worklist_is_refused_with_its_line() {
         for (text, expected) in [
             (
-                format!("{HEADER}acepted,,C-1,m1,m-1,r1\n"),
-                "line 2: column `decision`: expected `accepted`, `not_accepted` or nothing, found `acepted`; did you mean `accepted`?",
+                format!("{HEADER}acepted,,C-1,,m-1,r1\n"),
+                "line 2: column `decision`: expected `accepted`, `not_accepted` or nothing, found another text; did you mean `accepted`?",
             ),
             (
                 "decision,why\naccepted,x\n".to_owned(),

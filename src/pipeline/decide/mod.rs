@@ -4,12 +4,12 @@
 mod file;
 
 use super::{
-    campaign::{read_file, recorded::campaign_of},
+    campaign::{place::decisions_file, read_file, recorded::campaign_of},
     publish::project::Projector,
     status::open_ledger,
 };
 use crate::{
-    decisions::{Decision, OpenDecisions, Word},
+    decisions::{self, Decision, Decisions, Word},
     error::Error,
     ledger::AskView,
     model::Clock,
@@ -71,20 +71,29 @@ pub fn record_decisions(order: &DecideOrder<'_>) -> Result<Decided, Error> {
     reading.hold_still()?;
     let is_simulated = campaign.service.simulate || reading.sums()?.simulated == Some(true);
     let used: Vec<_> = reading.decisions_used()?.into_iter().collect();
-    let file = campaign.decisions_file();
-    let open = OpenDecisions::open(&file, &used)?;
-    let mut deciding = Deciding::of(order, &worklist, OutputMode::of(campaign.mode, is_simulated), &open)?;
+    let file = decisions_file(campaign.decisions.as_deref(), &campaign.ledger);
+    let known = decisions::read(&file, &used)?;
+    if known.is_none() && !used.is_empty() {
+        return Err(Error::Config(format!(
+            "{}: expected the decisions that this campaign was published with, found no file; restore it, or name it in the \
+             campaign file: [decisions] file",
+            file.display()
+        )));
+    }
+    let known = known.unwrap_or_default();
+    let mut deciding = Deciding::of(order, &worklist, OutputMode::of(campaign.mode, is_simulated), &known)?;
     let projector = Projector::new(&campaign, reading.check_uses()?)?;
     reading.every_ask(|ask| deciding.ask(&projector, &ask))?;
     let Deciding { new, unchanged, .. } = deciding.end(&campaign.name)?;
     let count = |word: Word| new.iter().filter(|decision| decision.decision == word).count() as u64;
     let (accepted, not_accepted) = (count(Word::Accepted), count(Word::NotAccepted));
-    let decided = if new.is_empty() { open.decisions().head().count } else { open.append(new)?.head().count };
+    let head = known.head().clone();
+    let head = if new.is_empty() { head } else { decisions::append(&file, &head, new)? };
     Ok(Decided {
         mode: OutputMode::of(campaign.mode, is_simulated),
         campaign: campaign.name,
         file,
-        count: decided,
+        count: head.count,
         accepted,
         not_accepted,
         unchanged,
@@ -95,7 +104,7 @@ pub fn record_decisions(order: &DecideOrder<'_>) -> Result<Decided, Error> {
 /// The rows of a worklist, while the answers that they are about are looked for.
 struct Deciding<'a> {
     order: &'a DecideOrder<'a>,
-    open: &'a OpenDecisions,
+    known: &'a Decisions,
     mode: OutputMode,
     at: String,
     /// The rows that no answer was found for yet, by the row of the results.
@@ -112,7 +121,7 @@ impl<'a> Deciding<'a> {
         order: &'a DecideOrder<'a>,
         worklist: &'a FilledWorklist,
         mode: OutputMode,
-        open: &'a OpenDecisions,
+        known: &'a Decisions,
     ) -> Result<Deciding<'a>, Error> {
         let mut waiting: HashMap<&str, Vec<&Filled>> = HashMap::new();
         for row in &worklist.rows {
@@ -124,7 +133,7 @@ impl<'a> Deciding<'a> {
         }
         Ok(Deciding {
             order,
-            open,
+            known,
             mode,
             at: order.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             waiting,
@@ -160,11 +169,14 @@ impl<'a> Deciding<'a> {
                 row.result_id
             )));
         }
-        let Some(decidable) = projector.decidable(self.mode, ask)? else {
+        if subject.chars().count() > TEXT_CHARACTERS_MAX {
+            return Ok(Err(format!("the subject has more than {TEXT_CHARACTERS_MAX} characters")));
+        }
+        let Some(decidable) = projector.decidable(None, self.mode, ask)? else {
             return Ok(Err("the result has no matches to decide about; make a new worklist".to_owned()));
         };
-        let found =
-            decidable.matches.iter().find(|one| one.digest == row.match_digest && is_same_text(&one.id, &row.match_id));
+        // The digest is enough, and a spreadsheet program cannot read it as a number.
+        let found = decidable.matches.iter().find(|one| one.digest == row.match_digest);
         let Some((one, about)) = found.and_then(|one| Some((one, decidable.about(one)?))) else {
             return Ok(Err("the answer has no such match; make a new worklist".to_owned()));
         };
@@ -187,10 +199,16 @@ impl<'a> Deciding<'a> {
             return Ok(Ok(()));
         }
         self.decided.insert(about.key(), (row.line, row.word, one.digest.clone()));
-        let known = self.open.decisions().about(about);
+        let known = self.known.about(about);
         if known.is_some_and(|known| known.word == row.word && known.is_about(&one.digest)) {
             self.unchanged += 1;
             return Ok(Ok(()));
+        }
+        if let Some(later) = known.filter(|known| known.number > row.last_decision) {
+            return Ok(Err(format!(
+                "decision {} about this match is newer than the worklist; make a new worklist",
+                later.number
+            )));
         }
         self.new.push(Decision {
             n: 0,

@@ -84,6 +84,8 @@ pub struct Exported {
     pub columns_cut: bool,
     /// Results that need a person for another reason than their matches, and are not in a worklist.
     pub unexplained: u64,
+    /// Results to review whose row has no subject, and that are not in a worklist.
+    pub without_subject: u64,
 }
 
 /// A file of an export.
@@ -118,7 +120,10 @@ pub fn export(order: &ExportOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -
     let source = Source {
         projector: Projector::new(&campaign, uses)?.with_all_columns(),
         mode: OutputMode::of(campaign.mode, is_simulated),
-        decisions: DecisionsInUse::new(campaign.decisions_file()).now(&reading)?,
+        decisions: match order.content {
+            ExportContent::Unread => None,
+            _ => DecisionsInUse::of(&campaign).now(&reading)?,
+        },
         input: input(&reading)?,
         campaign: &campaign,
         reading: &reading,
@@ -305,6 +310,7 @@ impl Source<'_> {
             continued: Vec::new(),
             columns_cut: false,
             unexplained: 0,
+            without_subject: 0,
         }
     }
 

@@ -29,7 +29,7 @@ pub const WORKLIST: &str = "worklist";
 pub const DECISION: &str = "decision";
 pub const WHY: &str = "why";
 pub const SUBJECT: &str = "subject";
-pub const MATCH_ID: &str = "match_id";
+pub const LAST_DECISION: &str = "last_decision";
 pub const MATCH_DIGEST: &str = "match_digest";
 pub const RESULT_ID: &str = "result_id";
 
@@ -39,6 +39,7 @@ struct Item<'a> {
     subject: &'a str,
     one: &'a Match,
     state: State,
+    last: Option<Known>,
     shown: TableCell,
 }
 
@@ -84,13 +85,16 @@ const BEFORE: [ColumnOf<Cell>; 6] = [
     ColumnOf::full("finding", Kind::Text, |item| TableCell::text(&item.result.finding)),
     ColumnOf::full("state", Kind::Text, |item| TableCell::text(item.state.as_str())),
 ];
-const AFTER: [ColumnOf<Cell>; 8] = [
+const AFTER: [ColumnOf<Cell>; 9] = [
     ColumnOf::full("sent", Kind::Json, |item| TableCell::json(&*item.result.sent)),
     ColumnOf::nullable("match", Kind::Json, |item| item.shown.clone()),
     ColumnOf::full("completed_at", Kind::Timestamp, |item| TableCell::Timestamp(item.result.completed_at_us)),
     ColumnOf::full("campaign", Kind::Text, |item| TableCell::text(item.result.head.campaign)),
     ColumnOf::full("mode", Kind::Text, |item| TableCell::text(item.result.head.mode.as_str())),
-    ColumnOf::full(MATCH_ID, Kind::Text, |item| TableCell::text(&item.one.id)),
+    ColumnOf::nullable(LAST_DECISION, Kind::Integer, |item| {
+        TableCell::or_null(item.last, |known| TableCell::integer(known.number))
+    }),
+    ColumnOf::full("match_id", Kind::Text, |item| TableCell::text(&item.one.id)),
     ColumnOf::full(MATCH_DIGEST, Kind::Text, |item| TableCell::text(&item.one.digest)),
     ColumnOf::full(RESULT_ID, Kind::Text, |item| {
         let head = &item.result.head;
@@ -171,13 +175,15 @@ struct Worklist<'a> {
     listed: HashSet<[u8; 16]>,
     rows: u64,
     unexplained: u64,
+    /// Results whose row has no subject.
+    without_subject: u64,
 }
 
 impl Source<'_> {
     /// Exports the worklist.
     ///
     /// # Errors
-    /// The rows have no subject, the ledger cannot be read, writing fails, or it was interrupted.
+    /// No row has a subject, the ledger cannot be read, writing fails, or it was interrupted.
     pub(super) fn worklist(&self, place: &NewPlace, interrupted: &dyn Fn() -> Option<Stop>) -> Result<Exported, Error> {
         let chosen = self.projector.checks().filter(|(id, _)| self.selection.has_check(Some(*id)));
         let chosen: Vec<&Projected> = chosen.map(|(_, check)| check).collect();
@@ -204,6 +210,7 @@ impl Source<'_> {
             listed: HashSet::new(),
             rows: 0,
             unexplained: 0,
+            without_subject: 0,
         };
         self.reading.every_ask(|ask| match interrupted() {
             Some(stop) => Err(Error::Stopped(stop)),
@@ -214,7 +221,14 @@ impl Source<'_> {
                 })
             }
         })?;
-        let Worklist { writer, tally, rows, unexplained, .. } = worklist;
+        let Worklist { writer, tally, rows, unexplained, without_subject, listed, .. } = worklist;
+        if without_subject > 0 && listed.is_empty() && !self.has_subjects()? {
+            return Err(Error::Config(
+                "a decision is about a subject, and no row has one: name the column that identifies a row with [input] id (or \
+                 --id) in the next round"
+                    .to_owned(),
+            ));
+        }
         let totals = tally.totals(self.reading)?;
         let exported = match writer {
             Writer::Sheet { book, .. } => self.in_a_book(*book, totals, rows)?,
@@ -222,7 +236,17 @@ impl Source<'_> {
                 self.exported(totals, rows, vec![ExportedFile::of(path, Vec::new(), writer.finish()?)])
             }
         };
-        Ok(Exported { unexplained, ..exported })
+        Ok(Exported { unexplained, without_subject, ..exported })
+    }
+
+    /// Whether any row has a subject.
+    fn has_subjects(&self) -> Result<bool, Error> {
+        let mut found = false;
+        self.reading.every_row(|_, row, _| -> Result<(), Error> {
+            found |= row.subject.is_some();
+            Ok(())
+        })?;
+        Ok(found)
     }
 }
 
@@ -242,7 +266,7 @@ impl Worklist<'_> {
         if standing != Standing::Result(Verdict::Review) || !keeps(ask, &standing) {
             return Ok(());
         }
-        match self.projector.decidable(self.mode, ask)?.filter(|_| ask.accepted.is_none()) {
+        match self.projector.decidable(None, self.mode, ask)?.filter(|_| ask.accepted.is_none()) {
             Some(decidable) => self.matches(check, &result, &decidable),
             None => {
                 self.unexplained += 1;
@@ -257,14 +281,12 @@ impl Worklist<'_> {
         let shown = serde_json::from_str(&result.answer).ok().and_then(|answer| check.current.matches_in(&answer));
         let shown = shown.filter(|shown| shown.len() == decidable.matches.len()).unwrap_or_default();
         for (at, one) in decidable.matches.iter().enumerate() {
-            let about = decidable.about(one).ok_or_else(|| {
-                Error::Config(
-                    "a worklist needs the subject of each row, which a decision is about: name the column that identifies \
-                     a row with [input] id (or --id) in the next round"
-                        .to_owned(),
-                )
-            })?;
-            let Some(state) = State::of(self.decisions.and_then(|known| known.about(about)), one) else { continue };
+            let Some(about) = decidable.about(one) else {
+                self.without_subject += 1;
+                return Ok(());
+            };
+            let last = self.decisions.and_then(|known| known.about(about));
+            let Some(state) = State::of(last, one) else { continue };
             if !self.listed.insert(about.key()) {
                 continue;
             }
@@ -274,7 +296,7 @@ impl Worklist<'_> {
                 [only] => TableCell::json(only.to_string()),
                 several => TableCell::json(serde_json::Value::from(several.to_vec()).to_string()),
             };
-            let item = Item { result, subject: about.subject, one, state, shown: text };
+            let item = Item { result, subject: about.subject, one, state, last, shown: text };
             let cells = self.columns.cells(check, &item, entries.first());
             self.rows += 1;
             match &mut self.writer {

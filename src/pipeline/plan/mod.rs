@@ -111,7 +111,8 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
     let plan =
         Plan { corrections, feeds: intake.feeds(), unmapped_columns: intake.unmapped_columns(), ..Plan::default() };
     let earlier = reading.as_ref().map(|reading| EarlierRows::new(campaign, reading, &known)).transpose()?;
-    let mut worker = Worker::new(campaign, options, earlier.unwrap_or_default(), intake.carried_kinds())?;
+    let mut worker =
+        Worker::new(campaign, options, earlier.unwrap_or_default(), intake.carried_kinds(), sums.as_ref())?;
     worker.is_afresh = is_afresh;
     let mut tally = Tally::new(plan, campaign.guards, options.show, failures);
     let of_rows = std::thread::scope(|scope| {

@@ -36,6 +36,8 @@ pub struct Money {
     pub checks: Vec<CheckCost>,
     /// Requests of rows that an earlier run read with another mapping and that a run still sends. They are in `checks`.
     pub of_other_mapping: u64,
+    /// What the requests would cost whose answers are used again.
+    pub saved: Credits,
 }
 
 /// The requests to send by check, and of them those that the ledger has.
@@ -43,6 +45,9 @@ pub struct Money {
 pub struct ToSend {
     pub new: u64,
     pub planned: u64,
+    /// Not to send, because an earlier round has the answer: those that the ledger does not have, and those that it has.
+    pub reused: u64,
+    pub planned_reused: u64,
 }
 
 impl ToSend {
@@ -50,6 +55,8 @@ impl ToSend {
         match standing {
             Standing::New => self.new += count,
             Standing::Planned => self.planned += count,
+            Standing::Reused => self.reused += count,
+            Standing::PlannedReused => self.planned_reused += count,
             _ => {}
         }
     }
@@ -63,17 +70,21 @@ impl Money {
         to_send: &BTreeMap<String, ToSend>,
         planned: &BTreeMap<String, u64>,
     ) -> Money {
-        let mut of_other_mapping = 0;
+        let (mut of_other_mapping, mut saved) = (0, Credits::ZERO);
         let limits: BTreeMap<String, u32> = campaign.hourly_limits().into_iter().collect();
         let cost = |declaration: &crate::catalogue::Declaration| {
             let check = &declaration.name;
-            let ToSend { new, planned: matched } = to_send.get(check).copied().unwrap_or_default();
-            let other = planned.get(check).copied().unwrap_or_default().saturating_sub(matched);
+            let ToSend { new, planned: matched, reused, planned_reused } =
+                to_send.get(check).copied().unwrap_or_default();
+            let other = planned.get(check).copied().unwrap_or_default().saturating_sub(matched + planned_reused);
             of_other_mapping += other;
             let price_here = campaign.price(check).map(|price| match campaign.mode {
                 Mode::Sandbox => price,
                 Mode::Production => sums.price_to_hold(check, price),
             });
+            if let Some(price) = price_here {
+                saved = saved + price.times(reused + planned_reused);
+            }
             CheckCost {
                 check: check.clone(),
                 requests: new + matched + other,
@@ -85,7 +96,7 @@ impl Money {
             }
         };
         let checks = campaign.checks().into_iter().map(cost).collect();
-        Money { allowance: campaign.allowance, account: sums.account, checks, of_other_mapping }
+        Money { allowance: campaign.allowance, account: sums.account, checks, of_other_mapping, saved }
     }
 
     /// The number of requests that a run would send.
@@ -174,7 +185,7 @@ mod tests {
     fn money(limit: u64, checks: Vec<CheckCost>) -> Money {
         let allowance = Allowance { limit: Some(Credits(limit)), keep_balance: Credits(5) };
         let account = Account { charged: Credits(10), held: Credits(2), ..Account::default() };
-        Money { allowance, account, checks, of_other_mapping: 0 }
+        Money { allowance, account, checks, of_other_mapping: 0, saved: Credits::ZERO }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{earlier_rows::EarlierRows, planned::PlanOptions, tree::Standing};
 use crate::{
     error::Error,
-    ledger::Reading,
+    ledger::{Reading, Sums},
     mapping::{AskRequest, Bound, FieldValue, Mapped},
     model::{Failure, Position, Record, Row},
     pipeline::{
@@ -19,6 +19,7 @@ use crate::{
             values::SplitValues,
         },
         publish::secret_columns::SecretColumns,
+        reuse::EarlierRound,
         wording::counted,
     },
     source::Split,
@@ -39,6 +40,10 @@ pub struct Worker<'a> {
     options: &'a PlanOptions,
     secret_columns: SecretColumns,
     earlier: EarlierRows,
+    /// The round whose answers are used again.
+    reused: Option<Arc<EarlierRound>>,
+    /// The sums of the ledger, if there is one.
+    sums: Option<&'a Sums>,
     carried: Arc<CarriedKinds>,
     /// The ledger would not be used, because the input changed before anything was sent.
     pub is_afresh: bool,
@@ -72,11 +77,14 @@ impl<'a> Worker<'a> {
         options: &'a PlanOptions,
         earlier: EarlierRows,
         carried: Arc<CarriedKinds>,
+        sums: Option<&'a Sums>,
     ) -> Result<Worker<'a>, Error> {
         let secret_columns = SecretColumns::of(campaign)?;
         let wants_more = AtomicBool::new(options.show > 0);
         let digests = Digests::default();
-        Ok(Worker { campaign, digests, options, secret_columns, earlier, carried, is_afresh: false, wants_more })
+        let reused = EarlierRound::open(campaign)?;
+        let is_afresh = false;
+        Ok(Worker { campaign, digests, options, secret_columns, earlier, reused, sums, carried, is_afresh, wants_more })
     }
 
     pub fn count(&self, reading: Option<&Reading>, bound: Option<&Bound>, split: Split) -> Result<SplitCounts, Error> {
@@ -159,7 +167,12 @@ impl<'a> Worker<'a> {
     ) -> Result<(), Error> {
         let one = &self.campaign.uses[ask.check_index];
         let state = reading.map(|reading| reading.state_of(&ask.key, &one.check, &ask.body)).transpose()?.flatten();
-        let standing = Standing::new(state, self.earlier.keep(position, ask.check_index));
+        let mut standing = Standing::new(state, self.earlier.keep(position, ask.check_index));
+        if let Some(round) = self.reused.as_ref().filter(|_| standing.is_sent())
+            && round.answer(&one.check, &ask.fields, self.sums)?.is_some()
+        {
+            standing = standing.reused();
+        }
         let digest = match standing {
             // A later row with the same content is sent, because this one is not.
             Standing::Kept => self.digests.of(&format!("kept {}", one.check), &ask.body),

@@ -26,6 +26,8 @@ pub struct Tree {
     pub quarantined: u64,
     /// Requests of rows that an earlier run read with another mapping. These rows keep the requests of that mapping.
     pub kept: u64,
+    /// Requests that are not sent, because an earlier round has the answer.
+    pub reused: u64,
     /// Requests in doubt, which are sent again with the same key. Their price is held already.
     pub in_doubt: u64,
     /// Requests that a run would send for the first time, or again after they were proven uncharged.
@@ -45,10 +47,14 @@ pub enum Standing {
     Quarantined,
     /// The ledger does not have it, but has its row.
     Kept,
+    /// The ledger does not have it, and an earlier round has the answer.
+    Reused,
+    /// It waits to be sent, and an earlier round has the answer.
+    PlannedReused,
 }
 
 impl Standing {
-    pub const ALL: [Standing; 7] = [
+    pub const ALL: [Standing; 9] = [
         Standing::New,
         Standing::Planned,
         Standing::InDoubt,
@@ -56,6 +62,8 @@ impl Standing {
         Standing::Settled,
         Standing::Quarantined,
         Standing::Kept,
+        Standing::Reused,
+        Standing::PlannedReused,
     ];
 
     /// By the state in the ledger. `is_known_row` if an earlier run has read the row and could map the check on it.
@@ -68,6 +76,15 @@ impl Standing {
             Some(State::Submitted) => Standing::Job,
             Some(State::Answered | State::Failed) => Standing::Settled,
             Some(State::Quarantined) => Standing::Quarantined,
+        }
+    }
+
+    /// The same, if an earlier round has the answer.
+    pub fn reused(self) -> Standing {
+        match self {
+            Standing::New => Standing::Reused,
+            Standing::Planned => Standing::PlannedReused,
+            other => other,
         }
     }
 
@@ -85,12 +102,12 @@ impl Tree {
 
     /// The number of distinct requests of the input.
     pub fn requests(&self) -> u64 {
-        self.settled + self.jobs + self.quarantined + self.kept + self.in_doubt + self.to_send
+        self.settled + self.jobs + self.quarantined + self.kept + self.reused + self.in_doubt + self.to_send
     }
 
     /// Whether a run has nothing left to send or to wait for.
     pub fn is_settled(&self) -> bool {
-        self.jobs + self.quarantined + self.in_doubt + self.to_send == 0
+        self.jobs + self.quarantined + self.reused + self.in_doubt + self.to_send == 0
     }
 
     /// Counts distinct requests.
@@ -102,6 +119,7 @@ impl Tree {
             Standing::Settled => &mut self.settled,
             Standing::Quarantined => &mut self.quarantined,
             Standing::Kept => &mut self.kept,
+            Standing::Reused | Standing::PlannedReused => &mut self.reused,
         };
         *place += count;
     }

@@ -22,7 +22,9 @@ use super::{
         remap::remap,
     },
     judge::Judge,
-    partition_outputs, run_record,
+    partition_outputs,
+    reuse::EarlierRound,
+    run_record,
     send::{
         account_use::{AccountUse, account_use, partition_of},
         context::{CheckContext, RunContext},
@@ -77,6 +79,7 @@ impl Prepared {
         }
         let identity = campaign.identity();
         let (commit_mode, now_us) = (campaign.commit_mode, campaign.clock.now_us());
+        EarlierRound::open(&campaign)?;
         refuse_inputs_inside(&campaign)?;
         let set_aside = if campaign.new_ledger { set_aside(&campaign, &identity)? } else { None };
         // An existing ledger is opened before the inputs: if it is in use or of another campaign, the run fails at
@@ -349,6 +352,7 @@ pub fn context(
         client,
         throttle,
         purse: Purse::new(account.money),
+        earlier: EarlierRound::open(campaign)?,
         checks: checks.collect::<Result<BTreeMap<_, _>, Error>>()?,
         scope: api_key.fingerprint(),
         clock: campaign.clock,

@@ -1,14 +1,17 @@
 //! Which answers need no person, because all their matches were accepted before. This module decides it, when a part is about to
 //! be written: the ledger records it first, so the part never depends on a later state of the decisions.
 
-use super::project::Projector;
+use super::{project::Projector, row_rules::RowRules};
 use crate::{
     catalogue::Match,
-    decisions::{self, About, Decisions, Word, content_digest},
+    decisions::{self, About, Decisions, DecisionsError, Word, content_digest},
     error::Error,
     ledger::{AskFate, AskView, Reading},
+    model::{attachment::UPLOAD_REFERENCE, request::canonical_json},
+    pipeline::campaign::{Campaign, place::decisions_file},
     sink::OutputMode,
 };
+use serde_json::{Map, Value};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -43,20 +46,26 @@ impl Decidable<'_> {
 }
 
 impl Projector {
-    /// The matches of an ask's answer, if its verdict comes from them alone by the current rules.
+    /// The matches of an ask's answer, if its verdict comes from them alone by these rules, or else the current ones.
     ///
     /// # Errors
     /// The ask belongs to no check of the campaign.
-    pub fn decidable<'a>(&'a self, mode: OutputMode, ask: &'a AskView<'_>) -> Result<Option<Decidable<'a>>, Error> {
+    pub fn decidable<'a>(
+        &'a self,
+        rules: Option<&RowRules>,
+        mode: OutputMode,
+        ask: &'a AskView<'_>,
+    ) -> Result<Option<Decidable<'a>>, Error> {
         let AskFate::Request(request) = &ask.fate else { return Ok(None) };
         let check = self.check(ask.check_use)?;
-        let matches = request.answer.as_ref().and_then(|answer| check.current.matches(request, answer));
+        let rules = rules.unwrap_or(&check.current);
+        let matches = request.answer.as_ref().and_then(|answer| rules.matches(request, answer));
         let subject = ask.row.subject.as_deref();
         Ok(matches.map(|matches| Decidable {
             mode,
             check: check.check(),
             subject,
-            content: content_digest(&request.fields),
+            content: content_digest(&asked(&request.body)),
             matches,
         }))
     }
@@ -71,7 +80,7 @@ impl Projector {
         ask: AskView<'a>,
         by: Option<&Decisions>,
     ) -> Result<AskView<'a>, Error> {
-        let accepted = by.map(|by| self.accepted(mode, &ask, by)).transpose()?;
+        let accepted = by.map(|by| self.accepted(None, mode, &ask, by)).transpose()?;
         Ok(match accepted {
             Some(accepted) => AskView { accepted, ..ask },
             None => ask,
@@ -82,15 +91,33 @@ impl Projector {
     ///
     /// # Errors
     /// Those of [`Projector::decidable`].
-    pub fn accepted(&self, mode: OutputMode, ask: &AskView<'_>, by: &Decisions) -> Result<Option<String>, Error> {
-        let accepted = self.decidable(mode, ask)?.and_then(|decidable| decidable.accepted(by));
+    pub fn accepted(
+        &self,
+        rules: Option<&RowRules>,
+        mode: OutputMode,
+        ask: &AskView<'_>,
+        by: &Decisions,
+    ) -> Result<Option<String>, Error> {
+        let accepted = self.decidable(rules, mode, ask)?.and_then(|decidable| decidable.accepted(by));
         Ok(accepted.map(|numbers| serde_json::to_string(&numbers).expect("numbers")))
     }
 }
 
+/// What was asked, as canonical JSON: the body without what says nothing about the question.
+fn asked(body: &[u8]) -> String {
+    let mut members: Map<String, Value> = serde_json::from_slice(body).unwrap_or_default();
+    SET_BY_THE_PROGRAM.iter().for_each(|name| drop(members.shift_remove(*name)));
+    String::from_utf8(canonical_json(&members)).unwrap_or_default()
+}
+
+/// Members of a body that no field fills.
+const SET_BY_THE_PROGRAM: [&str; 4] = ["mode", "webhookUrl", "webhookSecret", UPLOAD_REFERENCE];
+
 /// The file of decisions of a campaign, read again when it has changed.
 pub struct DecisionsInUse {
     path: PathBuf,
+    /// The user names it.
+    is_named: bool,
     read: Mutex<Option<(Stamp, Arc<Decisions>)>>,
 }
 
@@ -98,8 +125,10 @@ pub struct DecisionsInUse {
 type Stamp = (u64, Option<SystemTime>);
 
 impl DecisionsInUse {
-    pub fn new(path: PathBuf) -> DecisionsInUse {
-        DecisionsInUse { path, read: Mutex::new(None) }
+    pub fn of(campaign: &Campaign) -> DecisionsInUse {
+        let named = campaign.decisions.as_deref();
+        let (path, is_named) = (decisions_file(named, &campaign.ledger), named.is_some());
+        DecisionsInUse { path, is_named, read: Mutex::new(None) }
     }
 
     /// The decisions as they are now; `None` without a file. They continue those that the campaign used before.
@@ -107,7 +136,14 @@ impl DecisionsInUse {
     /// # Errors
     /// The file cannot be read, a line was changed, or it is another file than before.
     pub fn now(&self, reading: &Reading) -> Result<Option<Arc<Decisions>>, Error> {
-        let Ok(found) = std::fs::metadata(&self.path) else { return Ok(None) };
+        let found = match std::fs::metadata(&self.path) {
+            Ok(found) => found,
+            Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(fault) => {
+                let path = self.path.clone();
+                return Err(DecisionsError::Storage { path, step: "reading", fault }.into());
+            }
+        };
         let stamp = (found.len(), found.modified().ok());
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = read.as_ref().filter(|(of, _)| *of == stamp) {
@@ -134,7 +170,12 @@ impl DecisionsInUse {
     /// # Errors
     /// Those of [`DecisionsInUse::now`].
     pub fn check(&self, reading: &Reading) -> Result<(), Error> {
-        if self.now(reading)?.is_none() && reading.decisions_used()?.is_some() {
+        if self.now(reading)?.is_some() {
+            return Ok(());
+        }
+        if self.is_named {
+            tracing::warn!("{}: there is no such file, so there are no decisions yet", self.path.display());
+        } else if reading.decisions_used()?.is_some() {
             tracing::warn!(
                 "{}: this file of decisions was used before and is missing now, so every match needs a person again",
                 self.path.display()

@@ -2,7 +2,7 @@
 //! become results if the rules recognise them, and need no person if all their matches were accepted before. Rows of existing
 //! parts stay as they are, and are only compared. Judging can be interrupted, and continues at the next publication.
 
-use super::{Judging, Publisher, project::Projected};
+use super::{Judging, Publisher, RowRules, project::Projected};
 use crate::{
     error::Error,
     ledger::{AskFate, AskView, LedgerError, LedgerPart, Reading},
@@ -60,22 +60,29 @@ impl Publisher {
         Ok(differing)
     }
 
-    /// Records which asks of a new part are accepted. `asks` are its asks, if they are at hand.
+    /// Records which asks of a new part, which is made with these rules, are accepted. `asks` are its asks, if they are at hand.
     ///
     /// # Errors
     /// The decisions or the ledger cannot be read, or it cannot be written.
-    pub(super) fn accept(&self, reading: &Reading, part: &LedgerPart, asks: Option<&[i64]>) -> Result<(), Error> {
+    pub(super) fn accept(
+        &self,
+        reading: &Reading,
+        (part, asks): (&LedgerPart, Option<&[i64]>),
+        rules: &RowRules,
+    ) -> Result<(), Error> {
         let Some(decisions) = self.decisions.now(reading)?.filter(|decisions| decisions.head().count > 0) else {
             return Ok(());
         };
-        if !self.projector.check(Some(part.check_use))?.current.has_matches() || reading.has_decisions(part.id)? {
+        if !rules.has_matches() || reading.has_decisions(part.id)? {
             return Ok(());
         }
         let mode = self.mode(reading.sums()?.simulated);
         let mut accepted = Vec::new();
         reading.part_asks(part, asks, |ask| -> Result<(), Error> {
             if is_for_review(&ask) {
-                accepted.extend(self.projector.accepted(mode, &ask, &decisions)?.map(|numbers| (ask.id, numbers)));
+                accepted.extend(
+                    self.projector.accepted(Some(rules), mode, &ask, &decisions)?.map(|numbers| (ask.id, numbers)),
+                );
             }
             Ok(())
         })?;
@@ -92,7 +99,7 @@ impl Publisher {
     }
 }
 
-fn differs(check: &Projected, published: &super::RowRules, ask: &AskView<'_>) -> Result<bool, Error> {
+fn differs(check: &Projected, published: &RowRules, ask: &AskView<'_>) -> Result<bool, Error> {
     let AskFate::Request(request) = &ask.fate else { return Ok(false) };
     let Some(answer) = &request.answer else { return Ok(false) };
     let before = published.read(ask, request, answer, Judging::Recorded)?.judgement;

@@ -107,7 +107,7 @@ impl Publisher {
         let PublishOptions { tap, rules, accept_unrecognised } = options;
         let reading = ledger.reading()?;
         let projector = Projector::new(campaign, reading.check_uses()?)?;
-        let decisions = DecisionsInUse::new(campaign.decisions_file());
+        let decisions = DecisionsInUse::of(campaign);
         decisions.check(&reading)?;
         Ok(Publisher {
             reading: Mutex::new(reading),
@@ -196,9 +196,6 @@ impl Publisher {
             let is_incomplete = part.answers.is_none() && check.has_answers_dataset();
             if part.written.is_none() || is_incomplete || is_thorough && is_gone(part) {
                 let asks = new.get(&part.id).map(Vec::as_slice);
-                if part.written.is_none() {
-                    self.accept(reading, part, asks)?;
-                }
                 let files = self.write_part(reading, part, asks)?;
                 (part.written, part.answers) = (Some(files.results), files.answers);
             }
@@ -233,6 +230,9 @@ impl Publisher {
             other = self.projector.rules_of(check, part.rules, reading)?;
             &other
         };
+        if part.written.is_none() {
+            self.accept(reading, (part, asks), rules)?;
+        }
         let (mut verdicts, mut answers) = (BTreeMap::<Verdict, u64>::new(), BTreeMap::<Verdict, u64>::new());
         let path = self.out.join(&part.path);
         let mut writer = TableWriter::create(&path, format_of(&path), &schema)?;

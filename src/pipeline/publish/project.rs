@@ -206,7 +206,11 @@ impl Projector {
             expected: read.expected,
             completed_at_us: answer.completed_at_us,
             credits: request.credits,
-            answer_source: if request.first { AnswerSource::Sent } else { AnswerSource::Duplicate },
+            answer_source: match (request.first, &request.reused_from) {
+                (false, _) => AnswerSource::Duplicate,
+                (true, Some(_)) => AnswerSource::Reused,
+                (true, None) => AnswerSource::Sent,
+            },
             request_id: answer.request_id.as_deref(),
             idempotency_key: request.key,
             http_status: request.http_status,
@@ -217,6 +221,7 @@ impl Projector {
             answer: shown,
             answer_is_json: read.is_json && hidden.is_none(),
             decisions: ask.accepted.as_deref(),
+            reused_from: request.reused_from.as_deref(),
         })
     }
 

@@ -96,7 +96,9 @@ impl RowRules {
         let is_json = body.is_some();
         let unreadable_numbers = body.as_ref().is_some_and(|body| body.unreadable_numbers);
         let json = body.map(|body| body.value).unwrap_or_default();
-        let judgement = if ask.accepted.is_some() { judgement.accepted() } else { judgement };
+        // Only by rules that ask for nothing else, whatever was recorded by others.
+        let is_accepted = ask.accepted.is_some() && self.matches(request, answer).is_some();
+        let judgement = if is_accepted { judgement.accepted() } else { judgement };
         let payload = self.payload(&json);
         let met = self.met(ask.expected.as_deref(), payload)?;
         Ok(ReadAnswer {

@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     ledger::Ledger,
     model::{Clock, Credits, RequestId, clock::ClockWatch},
-    pipeline::{campaign::Campaign, judge::Judge},
+    pipeline::{campaign::Campaign, judge::Judge, reuse::EarlierRound},
     throttle::Throttle,
 };
 use std::{
@@ -49,6 +49,8 @@ pub struct RunContext {
     pub throttle: Arc<Throttle>,
     /// What is shared with the other partitions of the account.
     pub purse: Purse,
+    /// The round whose answers are used again.
+    pub earlier: Option<Arc<EarlierRound>>,
     pub checks: BTreeMap<String, CheckContext>,
     pub campaign: Arc<Campaign>,
     /// Fingerprint of the API key.

@@ -9,6 +9,7 @@ use super::{
     earlier_stop::resume_pauses,
     engine::{Command, Engine, Input, Now},
     follow::{Following, poll::PollEnd},
+    for_list::ForList,
     latencies::RateMeter,
     limits::Limits,
     queue::RequestQueue,
@@ -52,6 +53,8 @@ pub struct Driver {
     pub(super) queue: RequestQueue,
     /// Requests that the charge book knew and that are sent again.
     pub(super) served: BTreeSet<RequestId>,
+    /// Requests that wait for the list of their check.
+    pub(super) for_list: ForList,
     pub(super) channels: RunChannels,
     pub(super) attempts_under_way: JoinSet<Result<(Candidate, AttemptEnd), Error>>,
     /// What the attempts heard.
@@ -92,6 +95,7 @@ impl Driver {
             context,
             queue,
             served: BTreeSet::new(),
+            for_list: ForList::default(),
             channels,
             attempts_under_way: JoinSet::new(),
             heard: unbounded_channel(),

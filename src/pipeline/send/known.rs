@@ -28,14 +28,23 @@ impl Driver {
         for _ in 0..KNOWN_PAGES_MAX {
             let have = (self.engine.supply(), self.engine.waiting());
             let mut page = self.queue.fill(have, wanted.max(READY_MIN), intake, &self.context.checks)?;
+            let is_any_reused = match &self.context.earlier {
+                Some(earlier) => {
+                    let supply = self.engine.supply();
+                    let is_left_out = |check: &str| supply.leaves_out(check);
+                    self.for_list.take(earlier, &self.context.ledger, &mut page, is_left_out).await?
+                }
+                None => false,
+            };
             let is_any_known = match take_known(&self.context, &mut page, &mut self.served).await? {
-                Ok(is_any_known) => is_any_known,
+                Ok(is_any_known) => is_any_known || is_any_reused,
                 Err(stop) => {
                     self.tell(Input::Closed(stop)).await?;
                     return Ok(None);
                 }
             };
-            if !is_any_known || page.is_dry || !(page.new.is_empty() && page.again.is_empty()) {
+            let is_empty = page.new.is_empty() && page.again.is_empty();
+            if !is_any_known || page.is_dry || !is_empty || !self.for_list.is_empty() {
                 return Ok(Some(page));
             }
         }

@@ -15,6 +15,7 @@ pub mod earlier_stop;
 pub mod engine;
 pub mod file_body;
 pub mod follow;
+mod for_list;
 pub mod gate;
 pub mod guards;
 pub mod health;

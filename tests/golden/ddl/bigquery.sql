@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     register_answered_at TIMESTAMP OPTIONS (description = 'From the answer: /meta/timestamp.'),
     completed_at TIMESTAMP NOT NULL OPTIONS (description = 'When the answer arrived.'),
     credits INT64 NOT NULL OPTIONS (description = 'What was charged for this row.'),
-    answer_source STRING NOT NULL OPTIONS (description = 'sent, or duplicate if another row with the same content was sent.'),
+    answer_source STRING NOT NULL OPTIONS (description = 'sent, duplicate if another row with the same content was sent, or reused if the answer is that of an earlier round.'),
     request_id STRING OPTIONS (description = 'The service\'s identifier of the request.'),
     idempotency_key STRING NOT NULL OPTIONS (description = 'The Idempotency-Key that was sent.'),
     source STRING NOT NULL OPTIONS (description = 'The input file.'),
@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     sent JSON NOT NULL OPTIONS (description = 'The fields that were sent.'),
     answer JSON NOT NULL OPTIONS (description = 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.'),
     answer_digest STRING NOT NULL OPTIONS (description = 'The same for two answers that say the same: 32 hexadecimal characters.'),
-    decisions JSON OPTIONS (description = 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.')
+    decisions JSON OPTIONS (description = 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.'),
+    reused_from STRING OPTIONS (description = 'The campaign whose answer is used again.')
 )
 OPTIONS (description = 'Answers of the check said-verification: one line for each row.');
 

@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     sent JSONB NOT NULL,
     answer JSONB NOT NULL,
     answer_digest TEXT NOT NULL,
-    decisions JSONB
+    decisions JSONB,
+    reused_from TEXT
 );
 COMMENT ON TABLE results_said_verification IS 'Answers of the check said-verification: one line for each row.';
 COMMENT ON COLUMN results_said_verification.result_id IS 'Identifies the row and the check, across runs and formats: 32 hexadecimal characters.';
@@ -56,7 +57,7 @@ COMMENT ON COLUMN results_said_verification.register_environment IS 'From the an
 COMMENT ON COLUMN results_said_verification.register_answered_at IS 'From the answer: /meta/timestamp.';
 COMMENT ON COLUMN results_said_verification.completed_at IS 'When the answer arrived.';
 COMMENT ON COLUMN results_said_verification.credits IS 'What was charged for this row.';
-COMMENT ON COLUMN results_said_verification.answer_source IS 'sent, or duplicate if another row with the same content was sent.';
+COMMENT ON COLUMN results_said_verification.answer_source IS 'sent, duplicate if another row with the same content was sent, or reused if the answer is that of an earlier round.';
 COMMENT ON COLUMN results_said_verification.request_id IS 'The service''s identifier of the request.';
 COMMENT ON COLUMN results_said_verification.idempotency_key IS 'The Idempotency-Key that was sent.';
 COMMENT ON COLUMN results_said_verification.source IS 'The input file.';
@@ -69,6 +70,7 @@ COMMENT ON COLUMN results_said_verification.sent IS 'The fields that were sent.'
 COMMENT ON COLUMN results_said_verification.answer IS 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.';
 COMMENT ON COLUMN results_said_verification.answer_digest IS 'The same for two answers that say the same: 32 hexadecimal characters.';
 COMMENT ON COLUMN results_said_verification.decisions IS 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.';
+COMMENT ON COLUMN results_said_verification.reused_from IS 'The campaign whose answer is used again.';
 
 CREATE TABLE IF NOT EXISTS failures (
     result_id TEXT NOT NULL PRIMARY KEY,

@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     register_answered_at TIMESTAMP_TZ(6) COMMENT 'From the answer: /meta/timestamp.',
     completed_at TIMESTAMP_TZ(6) NOT NULL COMMENT 'When the answer arrived.',
     credits NUMBER(19, 0) NOT NULL COMMENT 'What was charged for this row.',
-    answer_source VARCHAR NOT NULL COMMENT 'sent, or duplicate if another row with the same content was sent.',
+    answer_source VARCHAR NOT NULL COMMENT 'sent, duplicate if another row with the same content was sent, or reused if the answer is that of an earlier round.',
     request_id VARCHAR COMMENT 'The service''s identifier of the request.',
     idempotency_key VARCHAR NOT NULL COMMENT 'The Idempotency-Key that was sent.',
     source VARCHAR NOT NULL COMMENT 'The input file.',
@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     sent VARIANT NOT NULL COMMENT 'The fields that were sent.',
     answer VARIANT NOT NULL COMMENT 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.',
     answer_digest VARCHAR NOT NULL COMMENT 'The same for two answers that say the same: 32 hexadecimal characters.',
-    decisions VARIANT COMMENT 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.'
+    decisions VARIANT COMMENT 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.',
+    reused_from VARCHAR COMMENT 'The campaign whose answer is used again.'
 )
 COMMENT = 'Answers of the check said-verification: one line for each row.';
 

@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     register_answered_at TIMESTAMP COMMENT 'From the answer: /meta/timestamp.',
     completed_at TIMESTAMP NOT NULL COMMENT 'When the answer arrived.',
     credits BIGINT NOT NULL COMMENT 'What was charged for this row.',
-    answer_source STRING NOT NULL COMMENT 'sent, or duplicate if another row with the same content was sent.',
+    answer_source STRING NOT NULL COMMENT 'sent, duplicate if another row with the same content was sent, or reused if the answer is that of an earlier round.',
     request_id STRING COMMENT 'The service\'s identifier of the request.',
     idempotency_key STRING NOT NULL COMMENT 'The Idempotency-Key that was sent.',
     source STRING NOT NULL COMMENT 'The input file.',
@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     sent STRING NOT NULL COMMENT 'The fields that were sent.',
     answer STRING NOT NULL COMMENT 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.',
     answer_digest STRING NOT NULL COMMENT 'The same for two answers that say the same: 32 hexadecimal characters.',
-    decisions STRING COMMENT 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.'
+    decisions STRING COMMENT 'The numbers of the decisions that accepted all matches of the answer, if its finding is accepted_before.',
+    reused_from STRING COMMENT 'The campaign whose answer is used again.'
 )
 USING PARQUET
 COMMENT 'Answers of the check said-verification: one line for each row.';

@@ -122,7 +122,7 @@ fn answers_in_a_dataset_of_their_own_have_a_table() {
     };
     let script = answers("answer = \"dataset\"\nsent = false");
     assert_eq!(columns(&script, "answers_director_aml").last().unwrap(), "answer");
-    assert_eq!(columns(&script, "results_director_aml").last().unwrap(), "decisions");
+    assert_eq!(columns(&script, "results_director_aml").last().unwrap(), "reused_from");
     assert!(
         !columns(&script, "results_director_aml").iter().any(|name| name == "answer" || name == "sent"),
         "{script}"

@@ -215,6 +215,7 @@ fn a_row_of_each_dataset_fits_its_schema() {
         answer_is_json: false,
         answer_digest: "0f".to_owned(),
         decisions: None,
+        reused_from: None,
     };
     let failure = Failure::read(FailureCode::RaggedRow, "expected 2 columns, found 1");
     let failure = FailureRow {

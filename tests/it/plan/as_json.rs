@@ -20,7 +20,7 @@ fn the_object_has_the_numbers_of_the_screen() {
     assert!(json.to_string().starts_with(r#"{"format":"rescreen.plan","format_version":1,"#), "{json}");
     assert_eq!(json["rows"], json!({ "total": 8, "unreadable": 1, "readable": 7 }));
     let asks = json!({ "total": 7, "skipped": 0, "rejected": 1, "duplicates": 1, "settled": 0, "jobs": 0,
-                       "quarantined": 0, "kept": 0, "in_doubt": 0, "to_send": 5 });
+                       "quarantined": 0, "kept": 0, "reused": 0, "in_doubt": 0, "to_send": 5 });
     assert_eq!(json["asks"], asks);
     assert_eq!(json["rejected"]["by_code"], json!({ "ragged_row": 1, "missing_value": 1 }));
     assert_eq!(json["rejected"]["reasons"][0]["first_lines"], json!([7]));

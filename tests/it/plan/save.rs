@@ -67,6 +67,36 @@ const FLAGS: &[(&str, &str, &str)] = &[
     ("--accept-failures", "10%", "accept_failures = \"10%\""),
 ];
 
+/// The same for flags that need an earlier round.
+const OF_AN_EARLIER_ROUND: &[(&str, &str, &str)] = &[
+    ("--changed-since", "out/rehearsals/earlier", "from = \"out/rehearsals/earlier\""),
+    ("--max-age", "30d", "max_age = \"30d\""),
+    ("--even-if-list-changed", "", "even_if_list_changed = true"),
+];
+
+#[test]
+fn what_is_used_of_an_earlier_round_is_in_the_file() {
+    let folder = people();
+    let of_round = |command: &str, name: &str| {
+        let flags =
+            "people.csv --check aml-screening --id no --map name=name --set country=za --set entity=0 --simulate";
+        format!("rescreen {command} {flags} --campaign {name}")
+    };
+    Said::of(&mut shell(folder.path(), &of_round("run", "earlier"))).exits(0);
+    let mut words = of_round("plan", "later") + " --save rescreen.toml";
+    for (flag, value, _) in OF_AN_EARLIER_ROUND {
+        words += &format!(" {flag} {value}");
+    }
+    let planned = Said::of(&mut shell(folder.path(), &words)).exits(0);
+    planned.shows("answered in out/rehearsals/earlier, free");
+    let text = std::fs::read_to_string(folder.path().join("rescreen.toml")).unwrap();
+    for (_, _, saved) in OF_AN_EARLIER_ROUND {
+        assert!(text.contains(saved), "{saved}:\n{text}");
+    }
+    let again = Said::of(&mut shell(folder.path(), "rescreen run --simulate")).exits(0);
+    again.says("3 requests, 0 free duplicates, 3 reused answers, 0 credits charged");
+}
+
 fn people() -> Folder {
     Folder::with("people.csv", "no,name\n1,Thandi Nkosi\n2,Anele Dube\n3,Zola Moyo\n")
 }
@@ -99,7 +129,7 @@ fn every_setting_that_a_flag_can_have_is_in_the_file_or_in_the_next_command() {
 
     let help = folder.say(&["plan", "--help"]).exits(0).stdout;
     let words = help.split(|c: char| c.is_whitespace() || ",;`.[".contains(c));
-    let known: BTreeSet<&str> = FLAGS.iter().map(|flag| flag.0).chain(NO_SETTINGS).collect();
+    let known: BTreeSet<&str> = FLAGS.iter().chain(OF_AN_EARLIER_ROUND).map(|flag| flag.0).chain(NO_SETTINGS).collect();
     let flags: BTreeSet<&str> = words.filter(|word| word.len() > 2 && word.starts_with("--")).collect();
     assert_eq!(flags, known, "each flag has its line above");
 }

@@ -31,8 +31,13 @@ pub struct SimulatorProcess {
 impl SimulatorProcess {
     /// Starts it with these flags in addition to `--listen`, and waits until it listens.
     pub fn start(flags: &[&str]) -> SimulatorProcess {
+        SimulatorProcess::start_at("127.0.0.1:0", flags)
+    }
+
+    /// The same at an address.
+    pub fn start_at(address: &str, flags: &[&str]) -> SimulatorProcess {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rescreen"));
-        command.args(["simulate", "--listen", "127.0.0.1:0"]).args(flags);
+        command.args(["simulate", "--listen", address]).args(flags);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = Guarded(command.spawn().expect("the simulator starts"));
         let mut stderr = BufReader::new(child.0.stderr.take().expect("its standard error is a pipe"));
