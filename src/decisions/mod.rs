@@ -80,15 +80,16 @@ impl About<'_> {
     }
 }
 
-/// The digest of the fields that were asked, as canonical JSON: 32 hexadecimal characters.
-pub fn content_digest(fields: &str) -> String {
-    hex(&short(&[fields]))
+/// The digest of a question: 32 hexadecimal characters.
+pub fn content_digest(question: &[u8]) -> String {
+    hex(&short(&[question]))
 }
 
 /// A short digest of texts that cannot run together.
-fn short(texts: &[&str]) -> [u8; 16] {
+fn short<T: AsRef<[u8]>>(texts: &[T]) -> [u8; 16] {
     let mut hasher = Sha256::new();
     for text in texts {
+        let text = text.as_ref();
         hasher.update((text.len() as u64).to_be_bytes());
         hasher.update(text);
     }

@@ -10,7 +10,7 @@ fn decision(subject: &str, digest: &str, word: Word) -> Decision {
         mode: "production".to_owned(),
         check: "aml-screening".to_owned(),
         subject: subject.to_owned(),
-        content: content_digest("{\"name\":\"A\"}"),
+        content: content_digest(b"{\"name\":\"A\"}"),
         match_id: "m_1".to_owned(),
         digest: digest.to_owned(),
         why: "another date of birth".to_owned(),

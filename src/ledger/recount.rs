@@ -73,7 +73,7 @@ fn by_check(conn: &Connection) -> Result<ByCheck, LedgerError> {
     let mut select = conn
         // With a single `max` in a query, SQLite takes the other columns from the row that has the maximum.
         .prepare(
-            "SELECT check_name, total(state IN (4, 10)), max(iif(charged > price, charged, 0)), id FROM request GROUP BY check_name",
+            "SELECT check_name, total(state IN (4, 10) AND id NOT IN (SELECT request FROM reused)), max(iif(charged > price, charged, 0)), id FROM request GROUP BY check_name",
         )?;
     let mut rows = select.query([])?;
     let (mut answers, mut charges) = (BTreeMap::new(), BTreeMap::new());

@@ -7,7 +7,7 @@ use super::{
     answers::{self, AnswerRecord, Heard},
     store::Store,
 };
-use crate::model::{IdempotencyKey, Judgement, RequestId, Verdict, state::State};
+use crate::model::{IdempotencyKey, Judgement, RequestId, Verdict, question::question_of, state::State};
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::{Map, Value};
 
@@ -32,17 +32,19 @@ pub struct Question {
     /// The catalogue name of the check.
     pub check: String,
     pub fields: Map<String, Value>,
+    /// The body that would be sent.
+    pub body: Vec<u8>,
 }
 
 impl Reading {
     /// What these requests ask.
     pub fn questions(&self, requests: &[RequestId]) -> Result<Vec<Question>, LedgerError> {
-        let mut select = self.conn.prepare_cached("SELECT check_name, fields FROM request WHERE id = ?1")?;
+        let mut select = self.conn.prepare_cached("SELECT check_name, fields, body FROM request WHERE id = ?1")?;
         let mut one = |request: RequestId| {
-            let found = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
-            let (check, fields) = select.query_row([request.0], found)?;
+            let found = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get(2)?));
+            let (check, fields, body) = select.query_row([request.0], found)?;
             let fields = serde_json::from_str(&fields).map_err(|_| damaged_request("fields"))?;
-            Ok(Question { request, check, fields })
+            Ok(Question { request, check, fields, body })
         };
         requests.iter().map(|request| one(*request)).collect()
     }
@@ -52,9 +54,10 @@ impl Reading {
         &self,
         campaign: &str,
         key: &IdempotencyKey,
-        (check, fields): (&str, &Map<String, Value>),
+        (check, body): (&str, &[u8]),
     ) -> Result<Option<EarlierAnswer>, LedgerError> {
-        let sql = "SELECT check_name, fields, verdict, finding, http_status, latency_ms, requested_at, completed_at,
+        let sql =
+            "SELECT check_name, request.body, verdict, finding, http_status, latency_ms, requested_at, completed_at,
                           answer.request_id, answer.body,
                           (SELECT version FROM dataset_of_answer d WHERE d.request = request.id),
                           (SELECT campaign FROM reused WHERE reused.request = request.id),
@@ -63,9 +66,8 @@ impl Reading {
         let mut select = self.conn.prepare_cached(sql)?;
         let mut rows = select.query(params![key.as_bytes(), State::Answered.code()])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        let asked: Map<String, Value> =
-            serde_json::from_str(&row.get::<_, String>(1)?).map_err(|_| damaged_request("fields"))?;
-        if row.get::<_, String>(0)? != check || asked != *fields {
+        // Fixed fields and defaults are not part of the key.
+        if row.get::<_, String>(0)? != check || question_of(&row.get::<_, Vec<u8>>(1)?) != question_of(body) {
             return Ok(None);
         }
         let verdict = Verdict::from_word(&row.get::<_, String>(2)?).ok_or_else(|| damaged_request("verdict"))?;
@@ -86,12 +88,11 @@ impl Reading {
         }))
     }
 
-    /// The state of a request, and how often it was sent.
-    pub fn state_and_attempts(&self, request: RequestId) -> Result<(State, u32), LedgerError> {
-        let sql = "SELECT state, attempts FROM request WHERE id = ?1";
-        let found = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get(1)?));
-        let (code, attempts) = self.conn.prepare_cached(sql)?.query_row([request.0], found)?;
-        Ok((State::from_code(code).ok_or_else(|| damaged_request("state"))?, attempts))
+    /// The state of a request.
+    pub fn state_of_request(&self, request: RequestId) -> Result<State, LedgerError> {
+        let sql = "SELECT state FROM request WHERE id = ?1";
+        let code: i64 = self.conn.prepare_cached(sql)?.query_row([request.0], |row| row.get(0))?;
+        State::from_code(code).ok_or_else(|| damaged_request("state"))
     }
 
     /// The number of requests that were not sent, because an earlier campaign has the answer.
@@ -101,7 +102,7 @@ impl Reading {
 }
 
 impl Ledger {
-    /// Takes answers of an earlier campaign in place of requests that were never sent. Returns those that were taken.
+    /// Takes answers of an earlier campaign in place of requests that were never sent, or are proven uncharged. Returns those that were taken.
     pub async fn reuse(&self, answers: Vec<(RequestId, EarlierAnswer)>) -> Result<Vec<RequestId>, LedgerError> {
         if answers.is_empty() {
             return Ok(Vec::new());
@@ -124,8 +125,8 @@ fn damaged_request(what: &str) -> LedgerError {
 }
 
 fn take(store: &mut Store, request: RequestId, earlier: &EarlierAnswer) -> Result<bool, LedgerError> {
-    let sql = "SELECT check_name FROM request WHERE id = ?1 AND state = ?2 AND attempts = 0 AND generation = 0
-               AND held = 0 AND charged = 0";
+    let sql = "SELECT check_name FROM request WHERE id = ?1 AND state = ?2 AND held = 0 AND charged = 0
+               AND unproven = 0";
     let check: Option<String> = store
         .conn
         .prepare_cached(sql)?

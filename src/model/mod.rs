@@ -29,6 +29,7 @@ pub mod mode;
 pub mod nearest;
 pub mod note;
 pub mod printable;
+pub mod question;
 pub mod rate;
 pub mod reply_text;
 pub mod request;

@@ -17,7 +17,9 @@ pub struct ReuseRule {
 pub struct EarlierState<'a> {
     /// When it came, in microseconds since 1970.
     pub completed_at_us: i64,
-    /// The version of the list that it was made with, if it names one.
+    /// Answers of its check name the list that they are made with.
+    pub has_list: bool,
+    /// The version of that list, if it names one.
     pub list: Option<&'a str>,
 }
 
@@ -37,8 +39,10 @@ impl ReuseRule {
         // An answer from the future: one of the clocks was wrong, so its age is not known.
         let is_young = age_us >= 0
             && self.max_age.is_none_or(|most| age_us <= i64::try_from(most.as_micros()).unwrap_or(i64::MAX));
-        let has_changed = answer.list.is_some()
-            && (list.newest.is_some() && list.newest != answer.list
+        // An answer that should name its list and does not may be of any.
+        let has_changed = answer.has_list
+            && (answer.list.is_none()
+                || list.newest.is_some() && list.newest != answer.list
                 || list.updated_at_us.is_some_and(|at| at > answer.completed_at_us));
         is_young && (self.even_if_list_changed || !has_changed)
     }
@@ -55,7 +59,10 @@ mod tests {
         let month = ReuseRule { max_age: Some(Duration::from_secs(30 * 86_400)), even_if_list_changed: false };
         let any_age = ReuseRule { max_age: None, ..month };
         let whatever = ReuseRule { even_if_list_changed: true, ..any_age };
-        let of = |list| EarlierState { completed_at_us: 10 * DAY_US, list };
+        let of = |list: Option<&'static str>| {
+            let has_list = list.is_some();
+            EarlierState { completed_at_us: 10 * DAY_US, has_list, list: list.filter(|list| !list.is_empty()) }
+        };
         let (unknown, a) = (KnownList::default(), KnownList { newest: Some("a"), updated_at_us: None });
         let updated = |days: i64| KnownList { updated_at_us: Some(days * DAY_US), ..unknown };
         for (rule, list, known, day, is_used) in [
@@ -68,6 +75,10 @@ mod tests {
             (month, Some("a"), a, 11, true),
             (month, Some("b"), a, 11, false),
             (whatever, Some("b"), a, 11, true),
+            // An answer that should name its list.
+            (month, Some(""), unknown, 11, false),
+            (month, Some(""), a, 11, false),
+            (whatever, Some(""), a, 11, true),
             // A check without a list, beside one that has changed.
             (month, None, a, 11, true),
             (month, None, updated(11), 12, true),

@@ -1,8 +1,9 @@
 //! The answers of an earlier round that stand for requests of this one. They are looked for by key, which the earlier campaign has
 //! made from the same content, and taken before a request is sent.
 
-use super::{campaign::Campaign, dataset_update::dataset_update};
+use super::{campaign::Campaign, dataset_update::dataset_update, judge::DATASET_COLUMN};
 use crate::{
+    catalogue::Declaration,
     error::Error,
     ledger::{EarlierAnswer, Ledger, Question, Reading, Sums},
     model::{
@@ -26,6 +27,8 @@ pub struct EarlierRound {
     clock: Clock,
     /// When this run began, in microseconds since 1970.
     began_us: i64,
+    /// The checks whose answers name the list that they are made with.
+    with_list: BTreeSet<String>,
     /// When the service last said that the list has changed, in microseconds since 1970.
     list_updated_us: Option<i64>,
 }
@@ -79,6 +82,12 @@ impl EarlierRound {
             reuse: reuse.clone(),
             clock: campaign.clock,
             began_us: campaign.clock.now_us(),
+            with_list: campaign
+                .checks()
+                .into_iter()
+                .filter(|check| has_list(check))
+                .map(|check| check.name.clone())
+                .collect(),
             reading: Mutex::new(reading),
         })))
     }
@@ -95,21 +104,22 @@ impl EarlierRound {
     pub fn answer(
         &self,
         check: &str,
-        fields: &Map<String, Value>,
+        (fields, body): (&Map<String, Value>, &[u8]),
         sums: Option<&Sums>,
     ) -> Result<Option<Earlier>, Error> {
         let key = self.keys.key(check, fields, 0);
         let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(found) = reading.earlier_answer(&self.keys.campaign, &key, (check, fields))? else { return Ok(None) };
+        let Some(found) = reading.earlier_answer(&self.keys.campaign, &key, (check, body))? else { return Ok(None) };
         let list = found.record.dataset.as_deref();
-        let state = EarlierState { completed_at_us: found.completed_at_us, list };
+        let state =
+            EarlierState { completed_at_us: found.completed_at_us, has_list: self.with_list.contains(check), list };
         // What nobody could read, and what belongs to another request, is asked again.
         let is_sound = !found.is_crossed && found.record.judgement.verdict != Verdict::Unrecognised;
         let (rule, known) = (self.reuse.rule(check), self.list(check, sums));
         if !is_sound || !rule.allows(state, known, self.clock.now_us()) {
             return Ok(None);
         }
-        let needs_list = list.is_some() && known.newest.is_none() && !rule.even_if_list_changed;
+        let needs_list = state.has_list && known.newest.is_none() && !rule.even_if_list_changed;
         Ok(Some(if needs_list { Earlier::IfListIsSame(found) } else { Earlier::Usable(found) }))
     }
 
@@ -121,20 +131,27 @@ impl EarlierRound {
         KnownList { newest: newest.map(|seen| seen.version.as_str()), updated_at_us: self.list_updated_us }
     }
 
-    /// Takes the answers to these requests into the ledger of this campaign.
+    /// Takes the answers to these requests into the ledger of this campaign. Where the service names no list any more, which
+    /// `unnamed` says, it is not known to have changed.
     ///
     /// # Errors
     /// A ledger cannot be read or written.
-    pub async fn take(&self, ledger: &Ledger, requests: &[RequestId]) -> Result<Taken, Error> {
+    pub async fn take(
+        &self,
+        ledger: &Ledger,
+        requests: &[RequestId],
+        unnamed: &BTreeSet<String>,
+    ) -> Result<Taken, Error> {
         let mut taken = Taken::default();
         for requests in requests.chunks(ANSWERS_AT_ONCE) {
             let mut answers = Vec::new();
             let reading = ledger.reading()?;
             // Those of the last commit: the published ones may be older.
             let sums = reading.sums()?;
-            for Question { request, check, fields } in reading.questions(requests)? {
-                match self.answer(&check, &fields, Some(&sums))? {
+            for Question { request, check, fields, body } in reading.questions(requests)? {
+                match self.answer(&check, (&fields, &body), Some(&sums))? {
                     Some(Earlier::Usable(answer)) => answers.push((request, answer)),
+                    Some(Earlier::IfListIsSame(answer)) if unnamed.contains(&check) => answers.push((request, answer)),
                     Some(Earlier::IfListIsSame(_)) => drop(taken.need_list.insert(request)),
                     None => {}
                 }
@@ -143,6 +160,11 @@ impl EarlierRound {
         }
         Ok(taken)
     }
+}
+
+/// Whether the answers of a check name the list that they are made with.
+pub fn has_list(check: &Declaration) -> bool {
+    check.answer.columns.iter().any(|column| column.name == DATASET_COLUMN)
 }
 
 /// An answer that may be used.
@@ -161,5 +183,5 @@ pub struct Taken {
     pub need_list: BTreeSet<RequestId>,
 }
 
-/// How many answers are in memory at once.
-const ANSWERS_AT_ONCE: usize = 64;
+/// How many answers are in memory at once. An answer has a few kilobytes, and at most 32 MiB.
+const ANSWERS_AT_ONCE: usize = 16;

@@ -290,7 +290,8 @@ pub async fn publish_and_report(
         reused: reading.reused()?,
         unrecognised: reading.unrecognised()?,
         judged_differently: reading.judged_differently()?,
-        sufficient_limit: money.sufficient_limit(),
+        // What an earlier round answers costs nothing, and is not counted here.
+        sufficient_limit: money.sufficient_limit().filter(|_| campaign.reuse.is_none()),
         reasons: rejected(&reading, &end.sent.stops)?,
         by_code: report_stops::commonest(reading.failures_by_code()?),
         ..RunReport::of(campaign, ledger.sums(), end.sent, remarks)

@@ -2,6 +2,7 @@
 //! has paid for it.
 
 use crate::support::{
+    door::{Act, Door, Step},
     program::{Said, rescreen},
     schema::valid,
     service::{Service, lifted},
@@ -10,7 +11,16 @@ use crate::support::{
 };
 use rescreen::{simulator::Settings, sink::DatasetKind};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
 use tempfile::TempDir;
 
 const CAMPAIGN: &str = r#"
@@ -232,4 +242,81 @@ fn a_round_that_stops_at_its_limit_goes_on_and_pays_once() {
     // 30 names changed. Each run may ask one more to learn which list there is.
     assert!((30..=31).contains(&of_sent.0) && of_sent.1 == of_sent.0 as i64, "{found:?}");
     assert_eq!(of_sent.0 + found[&of("reused", "2026-10")].0, 360);
+}
+
+#[test]
+fn an_outage_does_not_make_the_run_ask_more_than_one() {
+    let desk = Desk::new("2026-10-01");
+    desk.book(0..200, |_| false);
+    let failing = Arc::new(AtomicU64::new(0));
+    let of_door = Arc::clone(&failing);
+    let door = Door::with(Settings { dataset: Some("2026-10-01".parse().unwrap()), ..lifted() }, move |seen, _| {
+        let fails = |left: u64| left.checked_sub(1);
+        match seen.step == Step::Check && of_door.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fails).is_ok() {
+            true => Act::Answer(503, json!({"error": {"code": "unavailable", "message": "later"}}).to_string()),
+            false => Act::Pass,
+        }
+    });
+    let run = |campaign: &str, more: &[&str]| {
+        let words = ["run", "--yes", "--campaign", campaign, "--service", &door.url];
+        desk.say(&[&words[..], more].concat())
+    };
+    run("2026-10", &[]).exits(0);
+    let words = ["plan", "--campaign", "2026-11", "--service", &door.url, "--json", "--changed-since", "2026-10"];
+    let plan = valid(&desk.say(&words).exits(0).stdout);
+    assert_eq!((&plan["asks"]["reused"], &plan["credits"]["this_run"]), (&json!(239), &json!(1)), "{plan}");
+    failing.store(2, Ordering::Relaxed);
+    // What the plan says is enough.
+    let said = run("2026-11", &["--changed-since", "2026-10", "--max-credits", "1"]).exits(0);
+    said.says("239 reused answers, 1 credit charged");
+    assert_eq!(failing.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_service_that_names_no_list_any_more_makes_the_run_pay_once_and_not_for_all() {
+    let desk = Desk::new("2026-10-01");
+    desk.book(0..100, |_| false);
+    let names_no_list = Arc::new(AtomicBool::new(false));
+    let of_door = Arc::clone(&names_no_list);
+    let door = Door::with(Settings { dataset: Some("2026-10-01".parse().unwrap()), ..lifted() }, move |seen, _| {
+        let is_screening = seen.step == Step::Check && seen.path.contains("aml");
+        if !(is_screening && of_door.load(Ordering::Relaxed)) {
+            return Act::Pass;
+        }
+        Act::Answer(200, json!({"success": true, "results": {"match": []}, "creditsUsed": 1}).to_string())
+    });
+    let run = |campaign: &str, more: &[&str]| {
+        let words = ["run", "--yes", "--campaign", campaign, "--service", &door.url];
+        desk.say(&[&words[..], more].concat()).exits(0);
+        sources(&desk.results(campaign))
+    };
+    run("2026-10", &[]);
+    names_no_list.store(true, Ordering::Relaxed);
+    let found = run("2026-11", &["--changed-since", "2026-10"]);
+    assert_eq!(found, [(of("reused", "2026-10"), (119, 0)), (of("sent", "-"), (1, 1))].into());
+    // The other way round: answers that name no list may be of any.
+    let unnamed = run("2026-12", &[]);
+    assert_eq!(unnamed[&of("sent", "-")].0, 120);
+    names_no_list.store(false, Ordering::Relaxed);
+    let found = run("2027-01", &["--changed-since", "2026-12"]);
+    assert_eq!(found, [(of("reused", "2026-12"), (20, 0)), (of("sent", "-"), (100, 100))].into());
+    assert_eq!(
+        run("2027-02", &["--changed-since", "2026-12", "--even-if-list-changed"])[&of("reused", "2026-12")].0,
+        120
+    );
+}
+
+#[test]
+fn another_fixed_field_or_default_is_another_question() {
+    let desk = Desk::new("2026-10-01");
+    desk.book(0..10, |_| false);
+    desk.run("2026-10", &[]).exits(0);
+    let declared = desk.say(&["checks", "vin-decode", "--toml"]).exits(0).stdout;
+    let added = declared.replacen("[declaration.fixed]", "[declaration.fixed]\nbundle_of = \"another\"", 1);
+    let added =
+        if added == declared { format!("{declared}\n[declaration.fixed]\nbundle_of = \"another\"\n") } else { added };
+    fs::write(desk.path().join("rescreen.toml"), format!("{CAMPAIGN}\n{added}")).unwrap();
+    let plan = desk.plan("2026-11", &["--changed-since", "2026-10"]);
+    // Ten screenings, of which one is asked, and two vehicles.
+    assert_eq!((&plan["asks"]["reused"], &plan["asks"]["to_send"]), (&json!(9), &json!(3)), "{plan}");
 }

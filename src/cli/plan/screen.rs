@@ -385,6 +385,7 @@ fn nothing(planned: &Planned<'_>) -> &'static str {
         () if planned.plan.corrected_asks() > 0 => "a run would only take over the corrected rows",
         () if tree.jobs > 0 => "a run would wait for the results of jobs",
         () if tree.quarantined > 0 => "the rest waits for a decision: rescreen resolve",
+        () if tree.reused > 0 => "an earlier round has the answers, and a run takes them",
         () if tree.settled > 0 => "everything is settled",
         () if tree.kept > 0 => "all rows keep the requests of an earlier mapping",
         () => "`when` leaves out every row",

@@ -5,7 +5,7 @@ use crate::{
     catalogue::Catalogue,
     error::Error,
     files::folder_of,
-    model::{Mode, duration::parse_duration, reuse::ReuseRule},
+    model::{duration::parse_duration, reuse::ReuseRule},
 };
 use clap::Args;
 use merge::Merge;
@@ -14,6 +14,9 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
+
+/// The ledger of an output folder.
+const LEDGER: &str = "ledger.sqlite";
 
 /// `[reuse]`.
 #[derive(Args, Merge, Debug, Clone, Default, Serialize, Deserialize)]
@@ -71,12 +74,12 @@ impl Reuse {
             Ok((name.clone(), rule(&format!("[reuse.checks] {name}"), Some(age))?))
         };
         let checks: BTreeMap<String, ReuseRule> = checks.iter().map(of_check).collect::<Result<_, Error>>()?;
-        Ok(Some(Reuse { from: place(from, base, out, file.mode()), rule: rule("max_age", max_age.as_ref())?, checks }))
+        Ok(Some(Reuse { from: place(file, from, base, out), rule: rule("max_age", max_age.as_ref())?, checks }))
     }
 
     /// The ledger of the earlier round.
     pub fn ledger(&self) -> PathBuf {
-        if self.from.is_dir() { self.from.join("ledger.sqlite") } else { self.from.clone() }
+        if self.from.is_dir() { self.from.join(LEDGER) } else { self.from.clone() }
     }
 
     /// The rule for a check.
@@ -85,13 +88,14 @@ impl Reuse {
     }
 }
 
-/// The folder that the user names: a path, or the name of a campaign of the same mode, whose folder is beside this one.
-fn place(from: &Path, base: &Path, out: &Path, mode: Mode) -> PathBuf {
+/// The folder that the user names: a path, or the name of a campaign of the same mode, whose folder is beside this one. A rehearsal
+/// may also name a campaign.
+fn place(file: &CampaignFile, from: &Path, base: &Path, out: &Path) -> PathBuf {
     let path = base.join(from);
     if from.components().count() != 1 || from.is_absolute() {
         return path;
     }
-    let name = folder_name(&from.to_string_lossy(), mode);
-    let of_name = [folder_of(out).join(from), folder_of(out).join(&name), base.join("out").join(&name)];
-    [path.clone()].into_iter().chain(of_name).find(|path| path.exists()).unwrap_or(path)
+    let name = folder_name(&from.to_string_lossy(), file.mode());
+    let beside = folder_of(out).join(if file.simulate { from } else { Path::new(&name) });
+    [beside, base.join("out").join(&name)].into_iter().find(|folder| folder.join(LEDGER).exists()).unwrap_or(path)
 }

@@ -50,7 +50,7 @@ impl Judged {
 }
 
 /// The column that holds the version of the service's list.
-const DATASET_COLUMN: &str = "dataset_version";
+pub const DATASET_COLUMN: &str = "dataset_version";
 /// How often a request may be pending in one run, which takes about 40 minutes. After that, the next run asks again.
 pub const REPEATS_MAX: u32 = 40;
 /// The finding of an answer that says that it failed, or that it is not complete.

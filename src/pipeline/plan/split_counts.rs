@@ -169,7 +169,7 @@ impl<'a> Worker<'a> {
         let state = reading.map(|reading| reading.state_of(&ask.key, &one.check, &ask.body)).transpose()?.flatten();
         let mut standing = Standing::new(state, self.earlier.keep(position, ask.check_index));
         if let Some(round) = self.reused.as_ref().filter(|_| standing.is_sent())
-            && round.answer(&one.check, &ask.fields, self.sums)?.is_some()
+            && round.answer(&one.check, (&ask.fields, &ask.body), self.sums)?.is_some()
         {
             standing = standing.reused();
         }

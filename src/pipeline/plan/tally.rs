@@ -10,6 +10,7 @@ use crate::{
             distinct::{Digest, Distinct},
             values::ValueTally,
         },
+        reuse::has_list,
         send::guards,
     },
 };
@@ -25,6 +26,27 @@ pub struct Tally {
     shown: BTreeSet<Digest>,
     show: usize,
     failures: Option<FailureFile>,
+}
+
+/// Counts the request of each check that a run sends to learn which list there is now, if none of the check is sent anyway.
+fn ask_for_lists(campaign: &Campaign, requests: &mut [u64]) {
+    for declaration in campaign.checks().into_iter().filter(|check| has_list(check)) {
+        let rule = campaign.reuse.as_ref().map(|reuse| reuse.rule(&declaration.name));
+        let uses = || campaign.uses.iter().enumerate().filter(|(_, one)| one.check == declaration.name);
+        let is_any_sent = uses().any(|(at, _)| {
+            [Standing::New, Standing::Planned].iter().any(|standing| requests[shape(at, *standing) as usize] > 0)
+        });
+        if is_any_sent || rule.is_none_or(|rule| rule.even_if_list_changed) {
+            continue;
+        }
+        let kinds = [(Standing::Reused, Standing::New), (Standing::PlannedReused, Standing::Planned)];
+        let places =
+            uses().flat_map(|(at, _)| kinds.map(|(from, to)| (shape(at, from) as usize, shape(at, to) as usize)));
+        if let Some((from, to)) = places.into_iter().find(|(from, _)| requests[*from] > 0) {
+            requests[from] -= 1;
+            requests[to] += 1;
+        }
+    }
 }
 
 /// The number that stands for a check and a standing while distinct requests are counted.
@@ -93,6 +115,7 @@ impl Tally {
     pub fn end(self, campaign: &Campaign) -> Result<(Plan, BTreeMap<String, ToSend>), Error> {
         let mut requests = vec![0_u64; shape(campaign.uses.len(), Standing::New) as usize];
         self.distinct.each_first(|shape| requests[shape as usize] += 1)?;
+        ask_for_lists(campaign, &mut requests);
         let mut plan = self.plan;
         let mut to_send: BTreeMap<String, ToSend> = BTreeMap::new();
         for (check_index, one) in campaign.uses.iter().enumerate() {

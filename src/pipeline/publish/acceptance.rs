@@ -7,11 +7,10 @@ use crate::{
     decisions::{self, About, Decisions, DecisionsError, Word, content_digest},
     error::Error,
     ledger::{AskFate, AskView, Reading},
-    model::{attachment::UPLOAD_REFERENCE, request::canonical_json},
+    model::question::question_of,
     pipeline::campaign::{Campaign, place::decisions_file},
     sink::OutputMode,
 };
-use serde_json::{Map, Value};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -65,7 +64,7 @@ impl Projector {
             mode,
             check: check.check(),
             subject,
-            content: content_digest(&asked(&request.body)),
+            content: content_digest(&question_of(&request.body)),
             matches,
         }))
     }
@@ -102,16 +101,6 @@ impl Projector {
         Ok(accepted.map(|numbers| serde_json::to_string(&numbers).expect("numbers")))
     }
 }
-
-/// What was asked, as canonical JSON: the body without what says nothing about the question.
-fn asked(body: &[u8]) -> String {
-    let mut members: Map<String, Value> = serde_json::from_slice(body).unwrap_or_default();
-    SET_BY_THE_PROGRAM.iter().for_each(|name| drop(members.shift_remove(*name)));
-    String::from_utf8(canonical_json(&members)).unwrap_or_default()
-}
-
-/// Members of a body that no field fills.
-const SET_BY_THE_PROGRAM: [&str; 4] = ["mode", "webhookUrl", "webhookSecret", UPLOAD_REFERENCE];
 
 /// The file of decisions of a campaign, read again when it has changed.
 pub struct DecisionsInUse {

@@ -27,22 +27,24 @@ impl Driver {
         let Some(wanted) = self.engine.wants() else { return Ok(None) };
         for _ in 0..KNOWN_PAGES_MAX {
             let have = (self.engine.supply(), self.engine.waiting());
-            let mut page = self.queue.fill(have, wanted.max(READY_MIN), intake, &self.context.checks)?;
-            let is_any_reused = match &self.context.earlier {
-                Some(earlier) => {
-                    let supply = self.engine.supply();
-                    let is_left_out = |check: &str| supply.leaves_out(check);
-                    self.for_list.take(earlier, &self.context.ledger, &mut page, is_left_out).await?
-                }
-                None => false,
+            let mut page = match self.for_list.is_full() {
+                true => Page { has_sent_before: true, ..Page::default() },
+                false => self.queue.fill(have, wanted.max(READY_MIN), intake, &self.context.checks)?,
             };
-            let is_any_known = match take_known(&self.context, &mut page, &mut self.served).await? {
-                Ok(is_any_known) => is_any_known || is_any_reused,
+            let mut is_any_known = match take_known(&self.context, &mut page, &mut self.served).await? {
+                Ok(is_any_known) => is_any_known,
                 Err(stop) => {
                     self.tell(Input::Closed(stop)).await?;
                     return Ok(None);
                 }
             };
+            if let Some(earlier) = &self.context.earlier {
+                let engine = &self.engine;
+                let is_left_out = |check: &str| engine.supply().leaves_out(check);
+                let is_held = |request: RequestId| engine.holds(request);
+                let from_to = (&**earlier, &*self.context.ledger);
+                is_any_known |= self.for_list.take(from_to, &mut page, is_left_out, is_held).await?;
+            }
             let is_empty = page.new.is_empty() && page.again.is_empty();
             if !is_any_known || page.is_dry || !is_empty || !self.for_list.is_empty() {
                 return Ok(Some(page));

@@ -128,7 +128,6 @@ impl Schedule {
     }
 
     /// Whether a request waits, and until when if it is postponed.
-    #[cfg(test)]
     pub fn due_of(&self, request: RequestId) -> Option<Option<Moment>> {
         let postponed = self.postponed.keys().find(|(_, candidate)| *candidate == request);
         let mut waiting = self.new.iter().chain(&self.sent_before).chain(&self.due);

@@ -47,6 +47,11 @@ impl Flights {
         self.len() < room + free
     }
 
+    /// Whether a request is in flight.
+    pub fn has(&self, request: RequestId) -> bool {
+        self.by_request.contains_key(&request)
+    }
+
     pub fn started(&mut self, request: RequestId) {
         self.by_request.insert(request, false);
     }

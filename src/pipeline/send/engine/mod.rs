@@ -280,6 +280,11 @@ impl Engine {
         &self.supply
     }
 
+    /// Whether a request is in flight, or waits for its turn.
+    pub fn holds(&self, request: RequestId) -> bool {
+        self.flights.has(request) || self.schedule.due_of(request).is_some()
+    }
+
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
