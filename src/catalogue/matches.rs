@@ -89,7 +89,7 @@ fn says_more(value: &Value) -> bool {
     }
 }
 
-/// Whether a value has a whole number of so many digits that two of them may be read as the same one.
+/// Whether a value contains a number that is too large to be read exactly. Two different ones could look equal.
 fn is_inexact(value: &Value) -> bool {
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     match value {

@@ -139,7 +139,7 @@ impl CampaignArgs {
         };
         let mut given = self.settings.clone();
         let InputTable { paths, files_root, .. } = &mut given.input;
-        // The name of a campaign is no path.
+        // It may also be the name of a campaign, which stays as it is.
         let round = given.reuse.from.iter_mut().filter(|from| from.exists());
         for path in paths.iter_mut().chain(files_root).chain(&mut given.output.dir).chain(round) {
             *path = here(path)?;

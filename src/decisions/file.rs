@@ -1,5 +1,5 @@
-//! The file of decisions: read as a whole, and added to by one process at a time. A line that a killed process left unfinished
-//! is no decision: readers leave it out, and the next writer removes it.
+//! The file of decisions: read as a whole, and added to by one process at a time. If a process was killed while it wrote a line,
+//! readers ignore that line, and the next writer removes it.
 
 use super::{Decision, Decisions, DecisionsError};
 use crate::{
@@ -47,7 +47,7 @@ fn read_open(file: &File, path: &Path, used: &[DecisionsHead]) -> Result<(Decisi
         }
         if line.pop() != Some(b'\n') {
             if bytes > 0 {
-                tracing::warn!("{}, line {number}: this line is not finished, and is no decision", path.display());
+                tracing::warn!("{}, line {number}: this line is incomplete and is ignored", path.display());
             }
             break;
         }
@@ -113,13 +113,5 @@ fn write(file: &mut File, path: &Path, end: u64, lines: &[u8]) -> io::Result<()>
         drop(file.set_len(end));
     }
     written?;
-    sync_folder(files::folder_of(path))
-}
-
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    File::open(folder)?.sync_all()?;
-    #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
+    files::sync_folder(files::folder_of(path))
 }

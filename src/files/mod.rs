@@ -24,7 +24,7 @@ pub use identity::FileId;
 pub use owner::{Access, access, other_writers_in};
 pub use private::{find_private, open_private, private_folder, restrict_to_owner};
 pub use regular::{Links, check, found, open, opened, options, read, read_open, read_text, text};
-pub use rename::rename_new;
+pub use rename::{rename_new, sync_folder};
 pub use root::{Root, RootFault};
 
 use std::path::Path;

@@ -1,6 +1,11 @@
-//! A rename that replaces nothing: if the new name is taken, the file keeps its old name.
+//! A rename that replaces nothing: if the new name is taken, the file keeps its old name. And the folder around it, made durable.
 
-use std::{fs, io, path::Path};
+use crate::model::fault_point::{self, Point};
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
 
 /// Renames a file to an unused name.
 ///
@@ -28,6 +33,16 @@ fn by_link(from: &Path, to: &Path) -> io::Result<()> {
         Err(_) if fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
         Err(_) => fs::rename(from, to),
     }
+}
+
+/// Makes a rename durable.
+///
+/// # Errors
+/// The folder cannot be synced.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    fault_point::pass(Point::SyncFolder)?;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Answers of an earlier campaign: read from its ledger, and taken into this one in place of a request. They cost nothing, and
-//! are no evidence that the service works today.
+//! do not show that the service works today.
 
 use super::{
     Ledger, LedgerError, Reading,

@@ -10,6 +10,7 @@ use super::{
         Campaign,
         file::CampaignFile,
         out_folder::claim,
+        place::ledger_in,
         read_file,
         recorded::campaign_of,
         remains::{refuse_older, set_aside_unknown},
@@ -30,7 +31,6 @@ use super::{
         queue::RequestQueue,
     },
     sending::Sending,
-    status::ledger_in,
 };
 use crate::{
     catalogue::Catalogue,
@@ -233,7 +233,7 @@ impl Collection {
                 }
                 let (service, partition) = (&campaign.service, partition_of(&campaign.service, &ledger)?);
                 let account = account_use(service, &api_key, Bucket::Empty, campaign.clock, Some(partition)).await?;
-                let context = context(&campaign, &ledger, &api_key, account)?;
+                let context = context(&campaign, &ledger, &api_key, account, None)?;
                 let (_taken, intake) = watch::channel(IntakeProgress { done: true, ..IntakeProgress::default() });
                 let deadline = at_most.map(|at_most| Instant::now() + at_most);
                 let channels = RunChannels { signals: end.signals, progress, intake, deadline };

@@ -9,7 +9,7 @@ use crate::{
     error::Error,
     files,
     model::{Failure, Position},
-    sink::{BYTE_ORDER_MARK, FAILURES_CSV_TEMPORARY, SinkError, WrittenFile, harmless, sync_folder},
+    sink::{BYTE_ORDER_MARK, FAILURES_CSV_TEMPORARY, SinkError, WrittenFile, harmless},
 };
 use serde_json::Value;
 use std::{
@@ -186,7 +186,7 @@ impl FailureFile {
             .map_err(|fault| failed(&path, "writing", fault))?;
         let bytes = file.as_file().metadata().map_err(|fault| failed(&path, "writing", fault))?.len();
         file.persist(&path).map_err(|error| failed(&path, "renaming", error.error))?;
-        sync_folder(files::folder_of(&path)).map_err(|fault| failed(&path, "fsync of the folder", fault))?;
+        files::sync_folder(files::folder_of(&path)).map_err(|fault| failed(&path, "fsync of the folder", fault))?;
         Ok(Some(WrittenFile { rows, bytes, sha256 }))
     }
 

@@ -1,7 +1,11 @@
 //! The answers of an earlier round that stand for requests of this one. They are looked for by key, which the earlier campaign has
 //! made from the same content, and taken before a request is sent.
 
-use super::{campaign::Campaign, dataset_update::dataset_update, judge::DATASET_COLUMN};
+use super::{
+    campaign::{Campaign, place::ledger_in},
+    dataset_update::dataset_update,
+    judge::DATASET_COLUMN,
+};
 use crate::{
     catalogue::Declaration,
     error::Error,
@@ -40,22 +44,18 @@ impl EarlierRound {
     /// It has no ledger, is this campaign, or its answers cannot be used in this one.
     pub fn open(campaign: &Campaign) -> Result<Option<Arc<EarlierRound>>, Error> {
         let Some(reuse) = &campaign.reuse else { return Ok(None) };
+        let path = ledger_in(&reuse.from);
         let refused = |fault: String| Error::Config(format!("[reuse] from {}: {fault}", reuse.from.display()));
         let absent =
             "expected the output folder of an earlier round with its ledger, or the name of its campaign, found none";
-        let reading = Reading::if_any(Reading::open(&reuse.ledger()))?.ok_or_else(|| refused(absent.to_owned()))?;
+        let reading = Reading::if_any(Reading::open(&path))?.ok_or_else(|| refused(absent.to_owned()))?;
         let (old, new) = (reading.identity()?, campaign.identity());
         let old_mode = OutputMode::of(old.mode, reading.sums()?.simulated == Some(true));
         if campaign.service.simulate && old_mode != OutputMode::Simulated {
             tracing::warn!("a rehearsal uses no answers of {}, so it asks for every row", reuse.from.display());
             return Ok(None);
         }
-        if reuse
-            .ledger()
-            .canonicalize()
-            .ok()
-            .is_some_and(|old| campaign.ledger.canonicalize().is_ok_and(|new| new == old))
-        {
+        if path.canonicalize().ok() == campaign.ledger.canonicalize().ok() {
             return Err(refused(format!("expected an earlier round, found this campaign, {}", new.campaign)));
         }
         if (old.mode, &old.origin) != (new.mode, &new.origin) {
@@ -90,11 +90,6 @@ impl EarlierRound {
                 .collect(),
             reading: Mutex::new(reading),
         })))
-    }
-
-    /// The name of its campaign.
-    pub fn campaign(&self) -> &str {
-        &self.keys.campaign
     }
 
     /// The answer to the same question, if it may be used. `sums` are those of this campaign's ledger.

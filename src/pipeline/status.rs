@@ -3,6 +3,7 @@
 use super::{
     campaign::{
         mappings,
+        place::ledger_in,
         recorded::{declared_in, limits_in},
         remains::refuse_older_in,
     },
@@ -168,11 +169,6 @@ fn last_run(reading: &Reading) -> Result<Option<RunRow>, LedgerError> {
 pub fn failures_by_code(ledger: &Path) -> Result<FailuresByCode, Error> {
     let failures = Reading::open(ledger).and_then(|reading| reading.failures_by_code());
     failures.map_err(|error| Error::from(error).at_ledger(ledger))
-}
-
-/// The path of the ledger in an output folder. A path that is not a folder is returned unchanged.
-pub fn ledger_in(place: &Path) -> PathBuf {
-    if place.is_dir() { place.join("ledger.sqlite") } else { place.to_owned() }
 }
 
 impl Status {

@@ -202,11 +202,14 @@ impl Default for ResultForm {
 impl ResultForm {
     /// The last columns.
     fn columns(self) -> Vec<Of<ResultCell>> {
-        let optional = [(self.sent, SENT), (self.answer, ANSWER)];
-        let chosen = optional.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, column)| column);
-        let later = [(self.decisions, DECISIONS), (self.reused_from, REUSED_FROM)];
-        let later = later.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, column)| column);
-        chosen.chain([ANSWER_DIGEST]).chain(later).collect()
+        let all = [
+            (self.sent, SENT),
+            (self.answer, ANSWER),
+            (true, ANSWER_DIGEST),
+            (self.decisions, DECISIONS),
+            (self.reused_from, REUSED_FROM),
+        ];
+        all.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, column)| column).collect()
     }
 }
 

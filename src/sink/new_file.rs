@@ -121,7 +121,7 @@ impl NewFile {
                 self.published = true;
             }
         }
-        sync_folder(self.path.parent().unwrap_or(Path::new("."))).map_err(failed("fsync of the folder"))?;
+        files::sync_folder(self.path.parent().unwrap_or(Path::new("."))).map_err(failed("fsync of the folder"))?;
         Ok(Published { bytes: self.bytes, sha256 })
     }
 
@@ -185,14 +185,4 @@ pub fn create_folder(folder: &Path) -> Result<(), SinkError> {
         step: "creating the folder",
         fault,
     })
-}
-
-/// Makes a rename durable.
-///
-/// # Errors
-/// The folder cannot be synced.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    fault_point::pass(Point::SyncFolder)?;
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

@@ -5,14 +5,14 @@ mod refused;
 mod rounds;
 
 use crate::support::{
-    program::{Said, rescreen},
+    folder::Folder,
+    program::Said,
     schema::valid,
     service::{Service, lifted},
 };
 use rescreen::simulator::Settings;
 use serde_json::Value;
-use std::{fmt::Write, fs, path::Path};
-use tempfile::TempDir;
+use std::{fmt::Write, fs, ops::Deref};
 
 const CAMPAIGN: &str = r#"
     mode = "production"
@@ -37,11 +37,11 @@ const CAMPAIGN: &str = r#"
 "#;
 
 /// A folder with the campaigns of one book.
-struct Desk(TempDir);
+struct Desk(Folder);
 
 impl Desk {
     fn new(customers: usize) -> Desk {
-        let desk = Desk(tempfile::tempdir().unwrap());
+        let desk = Desk(Folder::new());
         let mut book = "no,name,branch\n".to_owned();
         for number in 0..customers {
             writeln!(book, "{number:07},P{number:05} Vexford,B{}", number % 3).unwrap();
@@ -51,20 +51,8 @@ impl Desk {
         desk
     }
 
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path().join(name), text).unwrap();
-    }
-
     fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path().join(name)).unwrap()
-    }
-
-    fn say(&self, arguments: &[&str]) -> Said {
-        Said::of(&mut rescreen(self.path(), arguments))
     }
 
     fn run(&self, campaign: &str, service: &Service) -> Said {
@@ -100,6 +88,14 @@ impl Desk {
             writer.write_record(row.iter().map(|(_, cell)| cell)).unwrap();
         }
         writer.flush().unwrap();
+    }
+}
+
+impl Deref for Desk {
+    type Target = Folder;
+
+    fn deref(&self) -> &Folder {
+        &self.0
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::support::{
     door::{Act, Door, Step},
+    folder::Folder,
     program::{Said, rescreen},
     schema::valid,
     service::{Service, lifted},
@@ -14,14 +15,12 @@ use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     fmt::Write,
-    fs,
-    path::Path,
+    ops::Deref,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
-use tempfile::TempDir;
 
 const CAMPAIGN: &str = r#"
     mode = "production"
@@ -49,7 +48,7 @@ const CAMPAIGN: &str = r#"
 "#;
 
 struct Desk {
-    folder: TempDir,
+    folder: Folder,
     service: Service,
 }
 
@@ -61,13 +60,7 @@ fn vin(number: usize) -> String {
 impl Desk {
     /// A desk at a service with the list of this day.
     fn new(day: &str) -> Desk {
-        let desk = Desk { folder: tempfile::tempdir().unwrap(), service: of_day(day) };
-        fs::write(desk.path().join("rescreen.toml"), CAMPAIGN).unwrap();
-        desk
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
+        Desk { folder: Folder::with("rescreen.toml", CAMPAIGN), service: of_day(day) }
     }
 
     /// The customers of these numbers; those that `changed` names have another name. Every fifth has a vehicle.
@@ -78,11 +71,7 @@ impl Desk {
             let vehicle = if number % 5 == 0 { "yes" } else { "no" };
             writeln!(text, "C-{number},{name},{vehicle},{}", vin(number)).unwrap();
         }
-        fs::write(self.path().join("book.csv"), text).unwrap();
-    }
-
-    fn say(&self, arguments: &[&str]) -> Said {
-        Said::of(&mut rescreen(self.path(), arguments))
+        self.write("book.csv", text);
     }
 
     fn run(&self, campaign: &str, more: &[&str]) -> Said {
@@ -96,6 +85,14 @@ impl Desk {
 
     fn results(&self, campaign: &str) -> Vec<Line> {
         tables::lines(&self.path().join("out").join(campaign), DatasetKind::Results)
+    }
+}
+
+impl Deref for Desk {
+    type Target = Folder;
+
+    fn deref(&self) -> &Folder {
+        &self.folder
     }
 }
 
@@ -213,7 +210,7 @@ fn what_cannot_be_used_is_refused_before_anything_is_sent() {
     let itself = desk.say(&itself).exits(2);
     assert!(itself.stderr.contains("expected an earlier round, found this campaign"), "{}", itself.stderr);
     let file = format!("{CAMPAIGN}\n[keys]\nsecret = {{ env = \"KEY_SECRET\" }}\n");
-    fs::write(desk.path().join("keyed.toml"), file).unwrap();
+    desk.write("keyed.toml", file);
     let words = ["run", "-c", "keyed.toml", "--yes", "--campaign", "2026-11", "--service", &desk.service.url];
     let words = [&words[..], &["--changed-since", "2026-10"]].concat();
     let keyed = Said::of(rescreen(desk.path(), &words).env("KEY_SECRET", "a secret of 20 signs")).exits(2);
@@ -221,7 +218,7 @@ fn what_cannot_be_used_is_refused_before_anything_is_sent() {
     assert_eq!(desk.service.checks_arrived(), sent);
     // An age of nothing uses nothing, for one check alone.
     let file = format!("{CAMPAIGN}\n[reuse]\nfrom = \"2026-10\"\n[reuse.checks]\naml-screening = \"0s\"\n");
-    fs::write(desk.path().join("rescreen.toml"), file).unwrap();
+    desk.write("rescreen.toml", file);
     desk.run("2026-11", &[]).exits(0).says("4 reused answers");
     assert_eq!(desk.service.checks_arrived(), sent + 20);
 }
@@ -315,7 +312,7 @@ fn another_fixed_field_or_default_is_another_question() {
     let added = declared.replacen("[declaration.fixed]", "[declaration.fixed]\nbundle_of = \"another\"", 1);
     let added =
         if added == declared { format!("{declared}\n[declaration.fixed]\nbundle_of = \"another\"\n") } else { added };
-    fs::write(desk.path().join("rescreen.toml"), format!("{CAMPAIGN}\n{added}")).unwrap();
+    desk.write("rescreen.toml", format!("{CAMPAIGN}\n{added}"));
     let plan = desk.plan("2026-11", &["--changed-since", "2026-10"]);
     // Ten screenings, of which one is asked, and two vehicles.
     assert_eq!((&plan["asks"]["reused"], &plan["asks"]["to_send"]), (&json!(9), &json!(3)), "{plan}");

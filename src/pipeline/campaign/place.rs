@@ -103,7 +103,12 @@ pub fn output_folder(file: &CampaignFile, name: &str, base: &Path) -> PathBuf {
     }
 }
 
-/// The name of the folder of a campaign that is no rehearsal.
+/// The path of the ledger in an output folder. A path that is not a folder is returned unchanged.
+pub fn ledger_in(place: &Path) -> PathBuf {
+    if place.is_dir() { place.join("ledger.sqlite") } else { place.to_owned() }
+}
+
+/// The name of the folder of a campaign, unless it is a rehearsal.
 pub fn folder_name(name: &str, mode: Mode) -> String {
     match mode {
         Mode::Sandbox => format!("{name}.sandbox"),

@@ -1,6 +1,10 @@
 //! Which answers of an earlier round a campaign uses again: `[reuse]` of the campaign file, and the flags of a changed-only round.
 
-use super::{file::CampaignFile, flags, place::folder_name};
+use super::{
+    file::CampaignFile,
+    flags,
+    place::{folder_name, ledger_in},
+};
 use crate::{
     catalogue::Catalogue,
     error::Error,
@@ -14,9 +18,6 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
-
-/// The ledger of an output folder.
-const LEDGER: &str = "ledger.sqlite";
 
 /// `[reuse]`.
 #[derive(Args, Merge, Debug, Clone, Default, Serialize, Deserialize)]
@@ -77,11 +78,6 @@ impl Reuse {
         Ok(Some(Reuse { from: place(file, from, base, out), rule: rule("max_age", max_age.as_ref())?, checks }))
     }
 
-    /// The ledger of the earlier round.
-    pub fn ledger(&self) -> PathBuf {
-        if self.from.is_dir() { self.from.join(LEDGER) } else { self.from.clone() }
-    }
-
     /// The rule for a check.
     pub fn rule(&self, check: &str) -> ReuseRule {
         self.checks.get(check).copied().unwrap_or(self.rule)
@@ -97,5 +93,5 @@ fn place(file: &CampaignFile, from: &Path, base: &Path, out: &Path) -> PathBuf {
     }
     let name = folder_name(&from.to_string_lossy(), file.mode());
     let beside = folder_of(out).join(if file.simulate { from } else { Path::new(&name) });
-    [beside, base.join("out").join(&name)].into_iter().find(|folder| folder.join(LEDGER).exists()).unwrap_or(path)
+    [beside, base.join("out").join(&name)].into_iter().find(|folder| ledger_in(folder).is_file()).unwrap_or(path)
 }

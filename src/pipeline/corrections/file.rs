@@ -4,8 +4,11 @@
 use crate::{
     error::Error,
     files::{self, Links},
-    model::{FailureCode, Record, Row},
-    pipeline::failure_file::{ADDED, RAW, RESULT_ID},
+    model::Row,
+    pipeline::{
+        failure_file::{ADDED, RAW, RESULT_ID},
+        returned_file::each_row,
+    },
     sink::unmarked,
     source::{Origin, SourceOptions, SourceReader},
 };
@@ -40,30 +43,12 @@ pub fn read(path: &Path) -> Result<CorrectionFile, Error> {
     let failed = |fault: std::io::Error| Error::Config(format!("--corrections {shown}: {fault}"));
     let sha256 = digest_of(path).map_err(failed)?;
     let origin = Origin::File(path.to_owned());
-    let mut reader = SourceReader::open(shown.to_string().as_str().into(), origin, &SourceOptions::default(), None)?;
+    let reader = SourceReader::open(shown.to_string().as_str().into(), origin, &SourceOptions::default(), None)?;
     let mut rows = Vec::new();
-    while let Some(split) = reader.next_split()? {
-        for record in split.records {
-            match record {
-                Record::Row(row) => rows.push(file_row(&row).map_err(|fault| {
-                    Error::Config(format!("--corrections {shown}, line {}: {fault}", row.position.line))
-                })?),
-                Record::Damaged { position, failure, .. } => {
-                    let (line, message) = (
-                        position.line,
-                        match failure.code {
-                            // What the message of an input advises does not help here.
-                            FailureCode::InvalidUtf8 => {
-                                "expected UTF-8, found other bytes; save the file as `CSV UTF-8`".to_owned()
-                            }
-                            _ => failure.message,
-                        },
-                    );
-                    return Err(Error::Config(format!("--corrections {shown}, line {line}: {message}")));
-                }
-            }
-        }
-    }
+    each_row(reader, &format!("--corrections {shown}"), |row| {
+        rows.push(file_row(row)?);
+        Ok(())
+    })?;
     Ok(CorrectionFile { sha256, rows })
 }
 

@@ -3,8 +3,9 @@
 use crate::{
     decisions::Word,
     error::Error,
-    model::{FailureCode, Record, Row, nearest::hint},
+    model::{Row, nearest::hint},
     pipeline::export::worklist::{DECISION, LAST_DECISION, MATCH_DIGEST, RESULT_ID, SUBJECT, WHY, WORKLIST},
+    pipeline::returned_file::each_row,
     sink::unmarked,
     source::{Origin, SourceOptions, SourceReader},
 };
@@ -44,32 +45,19 @@ pub fn read(path: &Path) -> Result<FilledWorklist, Error> {
         let options = SourceOptions { sheet: sheet.map(str::to_owned), ..SourceOptions::default() };
         SourceReader::open(shown.to_string().as_str().into(), Origin::File(path.to_owned()), &options, None)
     };
-    let mut reader = match open(is_workbook.then_some(WORKLIST)) {
+    let reader = match open(is_workbook.then_some(WORKLIST)) {
         // The only sheet of a workbook that was made from a CSV file has another name.
         Err(fault) if is_workbook => open(None).map_err(|_| fault)?,
         opened => opened?,
     };
     let mut worklist = FilledWorklist::default();
-    while let Some(split) = reader.next_split()? {
-        for record in split.records {
-            let (line, row) = match record {
-                Record::Row(row) => (row.position.line, filled(&row)),
-                Record::Damaged { position, failure, .. } => (
-                    position.line,
-                    Err(match failure.code {
-                        FailureCode::InvalidUtf8 => {
-                            "expected UTF-8, found other bytes; save the file as `CSV UTF-8`".to_owned()
-                        }
-                        _ => failure.message,
-                    }),
-                ),
-            };
-            match row.map_err(|fault| Error::Config(format!("--from {shown}, line {line}: {fault}")))? {
-                Some(row) => worklist.rows.push(row),
-                None => worklist.undecided += 1,
-            }
+    each_row(reader, &format!("--from {shown}"), |row| {
+        match filled(row)? {
+            Some(row) => worklist.rows.push(row),
+            None => worklist.undecided += 1,
         }
-    }
+        Ok(())
+    })?;
     Ok(worklist)
 }
 

@@ -71,7 +71,7 @@ impl NewPlace {
     /// Something got the name meanwhile, or the folder above it cannot be written.
     pub fn end_with(self, file: &str) -> Result<(), Error> {
         rename_new(&self.folder().join(file), &self.to).map_err(failed(&self.to, "renaming"))?;
-        Ok(sink::sync_folder(&self.parent).map_err(failed(&self.to, "fsync of the folder"))?)
+        Ok(files::sync_folder(&self.parent).map_err(failed(&self.to, "fsync of the folder"))?)
     }
 
     /// Gives the export its name.
@@ -88,7 +88,7 @@ impl NewPlace {
         }
         drop(in_use);
         renamed.map_err(failed(&to, "renaming"))?;
-        Ok(sink::sync_folder(&parent).map_err(failed(&to, "fsync of the folder"))?)
+        Ok(files::sync_folder(&parent).map_err(failed(&to, "fsync of the folder"))?)
     }
 }
 

@@ -4,11 +4,12 @@
 use super::{
     BOOK, Book, ExportFormat, Exported, ExportedFile, Source,
     place::NewPlace,
+    selection::Selection,
     standing::{Standing, before_judging, judged},
     tally::Tally,
 };
 use crate::{
-    catalogue::{ColumnSpec, Match},
+    catalogue::{ColumnKind, ColumnSpec, Match},
     decisions::{Decisions, Known, Word},
     error::Error,
     ledger::AskView,
@@ -20,6 +21,7 @@ use crate::{
     },
     sink::{self, Column, ColumnOf, Kind, OutputMode, ResultRow, Schema, TableCell, TableWriter},
 };
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// The name of the table: a file or a sheet.
@@ -115,7 +117,7 @@ impl Columns {
         for column in chosen.iter().flat_map(|check| check.current.match_columns()) {
             match of_match.iter_mut().find(|known| known.name == column.name) {
                 // Any value has a text.
-                Some(known) if known.kind != column.kind => known.kind = crate::catalogue::ColumnKind::Text,
+                Some(known) if known.kind != column.kind => known.kind = ColumnKind::Text,
                 Some(_) => {}
                 None => of_match.push(column.clone()),
             }
@@ -141,7 +143,7 @@ impl Columns {
         Ok(Columns { of_match, schema: Schema { columns } })
     }
 
-    fn cells(&self, check: &Projected, item: &Item<'_>, entry: Option<&serde_json::Value>) -> Vec<TableCell> {
+    fn cells(&self, check: &Projected, item: &Item<'_>, entry: Option<&Value>) -> Vec<TableCell> {
         let own = |columns: &[ColumnOf<Cell>]| columns.iter().map(|column| (column.cell)(item)).collect::<Vec<_>>();
         let mut cells = own(&BEFORE);
         cells.extend(self.of_match.iter().map(|column| {
@@ -166,6 +168,7 @@ enum Writer {
 /// A worklist in progress.
 struct Worklist<'a> {
     projector: &'a Projector,
+    selection: &'a Selection<'a>,
     mode: OutputMode,
     decisions: Option<&'a Decisions>,
     columns: Columns,
@@ -202,6 +205,7 @@ impl Source<'_> {
         };
         let mut worklist = Worklist {
             projector: &self.projector,
+            selection: &self.selection,
             mode: self.mode,
             decisions: self.decisions.as_deref(),
             columns,
@@ -214,12 +218,7 @@ impl Source<'_> {
         };
         self.reading.every_ask(|ask| match interrupted() {
             Some(stop) => Err(Error::Stopped(stop)),
-            None => {
-                let ask = self.projector.decided(self.mode, ask, worklist.decisions)?;
-                worklist.ask(&ask, |ask, standing| {
-                    self.selection.keeps(ask.check_use, standing, || self.projector.result_id(self.mode, ask))
-                })
-            }
+            None => worklist.ask(&self.projector.decided(self.mode, ask, worklist.decisions)?),
         })?;
         let Worklist { writer, tally, rows, unexplained, without_subject, listed, .. } = worklist;
         if without_subject > 0 && listed.is_empty() && !self.has_subjects()? {
@@ -251,7 +250,7 @@ impl Source<'_> {
 }
 
 impl Worklist<'_> {
-    fn ask(&mut self, ask: &AskView<'_>, keeps: impl Fn(&AskView<'_>, &Standing) -> bool) -> Result<(), Error> {
+    fn ask(&mut self, ask: &AskView<'_>) -> Result<(), Error> {
         let request = match before_judging(ask) {
             Ok(standing) => {
                 self.tally.count(ask.check_use, &standing);
@@ -263,7 +262,9 @@ impl Worklist<'_> {
         let result = self.projector.result_row(check, (&check.current, Judging::Anew), self.mode, ask, &mut |_| {})?;
         let standing = judged(request, result.verdict);
         self.tally.count(ask.check_use, &standing);
-        if standing != Standing::Result(Verdict::Review) || !keeps(ask, &standing) {
+        let result_id = || self.projector.result_id(self.mode, ask);
+        let is_kept = self.selection.keeps(ask.check_use, &standing, result_id);
+        if standing != Standing::Result(Verdict::Review) || !is_kept {
             return Ok(());
         }
         match self.projector.decidable(None, self.mode, ask)?.filter(|_| ask.accepted.is_none()) {
@@ -294,7 +295,7 @@ impl Worklist<'_> {
             let text = match entries {
                 [] => TableCell::Null,
                 [only] => TableCell::json(only.to_string()),
-                several => TableCell::json(serde_json::Value::from(several.to_vec()).to_string()),
+                several => TableCell::json(Value::from(several.to_vec()).to_string()),
             };
             let item = Item { result, subject: about.subject, one, state, last, shown: text };
             let cells = self.columns.cells(check, &item, entries.first());

@@ -5,7 +5,7 @@ pub mod echo;
 mod other_bank;
 
 use crate::{
-    catalogue::{AnswerSpec, ColumnSpec, ColumnValue, Declaration, Match, VerdictRule, VerdictSpec},
+    catalogue::{AnswerSpec, ColumnValue, Declaration, Match, VerdictRule, VerdictSpec},
     client::{Classified, EarlyAnswer, JsonBody, calls_itself_a_failure, has_error, is_word_of_failure},
     error::Error,
     ledger::AnswerRecord,
@@ -122,19 +122,9 @@ impl Judge {
         Judged { judgement, other_mode, is_of_matches, dataset: payload.and_then(|payload| self.dataset(payload)) }
     }
 
-    /// Whether the rules say where matches are.
-    pub fn has_matches(&self) -> bool {
-        self.answer.matches.is_some()
-    }
-
-    /// The columns of a match.
-    pub fn match_columns(&self) -> impl Iterator<Item = &ColumnSpec> {
-        self.answer.matches.iter().flat_map(|matches| &matches.columns)
-    }
-
-    /// The matches of an answer, whatever its verdict.
-    pub fn matches_in(&self, answer: &Value) -> Option<Vec<Match>> {
-        self.answer.matches(answer)
+    /// How answers are read.
+    pub fn answer(&self) -> &AnswerSpec {
+        &self.answer
     }
 
     /// The matches of an answer whose verdict comes from them alone; `None` if a person must look at the answer for another
@@ -145,8 +135,10 @@ impl Judge {
         sent: &Map<String, Value>,
         answered_at_us: i64,
     ) -> Option<Vec<Match>> {
+        // Most answers have none, and are not judged for it.
+        let matches = self.answer.matches(&answer.value)?;
         let Judged { judgement, is_of_matches, .. } = self.judge(answer, sent, answered_at_us);
-        if judgement.verdict == Verdict::Review && is_of_matches { self.answer.matches(&answer.value) } else { None }
+        (judgement.verdict == Verdict::Review && is_of_matches).then_some(matches)
     }
 
     /// Judges the answer of a reply to a request with the body `sent` that holds `price`, and drops it. It may change the

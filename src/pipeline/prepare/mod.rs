@@ -58,6 +58,8 @@ pub struct Prepared {
     pub intake: Intake,
     api_key: ApiKey,
     account: AccountUse,
+    /// The round whose answers are used again.
+    earlier: Option<Arc<EarlierRound>>,
     set_aside: Option<PathBuf>,
     read_afresh: Option<PathBuf>,
     read_again: Vec<ReadAgain>,
@@ -79,7 +81,7 @@ impl Prepared {
         }
         let identity = campaign.identity();
         let (commit_mode, now_us) = (campaign.commit_mode, campaign.clock.now_us());
-        EarlierRound::open(&campaign)?;
+        let earlier = EarlierRound::open(&campaign)?;
         refuse_inputs_inside(&campaign)?;
         let set_aside = if campaign.new_ledger { set_aside(&campaign, &identity)? } else { None };
         // An existing ledger is opened before the inputs: if it is in use or of another campaign, the run fails at
@@ -156,7 +158,7 @@ impl Prepared {
         let (service, partition) = (&campaign.service, partition_of(&campaign.service, &ledger)?);
         let account = account_use(service, &api_key, private, campaign.clock, Some(partition)).await?;
         let read_afresh = None;
-        Ok(Prepared { campaign, ledger, intake, api_key, account, set_aside, read_afresh, read_again })
+        Ok(Prepared { campaign, ledger, intake, api_key, account, earlier, set_aside, read_afresh, read_again })
     }
 
     /// Opens the inputs as if they were never read: nothing of them was sent. `error` says that they changed.
@@ -277,7 +279,7 @@ impl Prepared {
     pub fn context(&mut self) -> Result<Arc<RunContext>, Error> {
         let nothing = AccountUse { bucket: Bucket::Empty, money: None, note: None };
         let account = std::mem::replace(&mut self.account, nothing);
-        context(&self.campaign, &self.ledger, &self.api_key, account)
+        context(&self.campaign, &self.ledger, &self.api_key, account, self.earlier.take())
     }
 }
 
@@ -303,6 +305,7 @@ pub fn context(
     ledger: &Arc<Ledger>,
     api_key: &ApiKey,
     account: AccountUse,
+    earlier: Option<Arc<EarlierRound>>,
 ) -> Result<Arc<RunContext>, Error> {
     let nowhere = || Error::Config("the simulator was not started".to_owned());
     let url = campaign.service.settings.url.clone().ok_or_else(nowhere)?;
@@ -352,7 +355,7 @@ pub fn context(
         client,
         throttle,
         purse: Purse::new(account.money),
-        earlier: EarlierRound::open(campaign)?,
+        earlier,
         checks: checks.collect::<Result<BTreeMap<_, _>, Error>>()?,
         scope: api_key.fingerprint(),
         clock: campaign.clock,

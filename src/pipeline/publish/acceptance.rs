@@ -145,7 +145,7 @@ impl DecisionsInUse {
                 *read = now.clone().map(|now| (stamp, now));
                 Ok(now)
             }
-            // A run goes on with what it knows. The next one refuses the file before it sends anything.
+            // This run continues with the decisions that it has read. The next run refuses the file before it sends anything.
             (Err(error), Some((_, known))) => {
                 tracing::warn!("{error}; until then, the decisions of before count");
                 Ok(Some(Arc::clone(known)))

@@ -113,23 +113,26 @@ impl RowRules {
 
     /// The matches of an answer about which a person can decide; `None` if its verdict does not come from them alone.
     pub fn matches(&self, request: &RequestView, answer: &StoredAnswer) -> Option<Vec<Match>> {
-        let body = json_body(&answer.body).filter(|_| !request.crossed)?;
+        if request.crossed || !self.has_matches() {
+            return None;
+        }
+        let body = json_body(&answer.body)?;
         self.judge.matches_alone(&body, &sent_members(&request.body), answer.completed_at_us)
     }
 
     /// The columns of a match in a worklist.
     pub fn match_columns(&self) -> impl Iterator<Item = &ColumnSpec> {
-        self.judge.match_columns()
+        self.judge.answer().matches.iter().flat_map(|matches| &matches.columns)
     }
 
     /// The matches of an answer, whatever its verdict.
     pub fn matches_in(&self, answer: &Value) -> Option<Vec<Match>> {
-        self.judge.matches_in(answer)
+        self.judge.answer().matches(answer)
     }
 
     /// Whether answers can have matches about which a person can decide.
     pub fn has_matches(&self) -> bool {
-        self.judge.has_matches()
+        self.judge.answer().matches.is_some()
     }
 
     /// Whether the rules recognise an answer.

@@ -5,7 +5,7 @@ use super::page::BEGINS;
 use crate::{
     error::Error,
     files::{self, Links},
-    sink::{SinkError, sync_folder},
+    sink::SinkError,
 };
 use std::{
     io::{self, Read, Write},
@@ -70,7 +70,7 @@ pub fn write(path: &Path, page: &str) -> Result<(), Error> {
     file.as_file().sync_all().map_err(failed("fsync"))?;
     let renamed = if is_free(path)? { file.persist_noclobber(path) } else { file.persist(path) };
     renamed.map_err(|error| failed("renaming")(error.error))?;
-    sync_folder(folder).map_err(failed("fsync of the folder"))
+    files::sync_folder(folder).map_err(failed("fsync of the folder"))
 }
 
 #[cfg(test)]

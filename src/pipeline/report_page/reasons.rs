@@ -120,35 +120,12 @@ mod tests {
                 input: serde_json::json!({ "name": "secret" }),
             };
             let code = if number == 3 { FailureCode::InvalidValue } else { FailureCode::MissingValue };
-            let fate = AskFate::Failure(Failure::map(code, "expected a name"));
-            let id = number as i64;
-            count(
-                &mut reasons,
-                &AskView {
-                    id,
-                    place: (1, 0),
-                    check_use: Some(1),
-                    source: "a.csv",
-                    row: &row,
-                    fate,
-                    expected: None,
-                    accepted: None,
-                },
-            );
-            let fate = AskFate::Skipped("when".to_owned());
-            count(
-                &mut reasons,
-                &AskView {
-                    id,
-                    place: (1, 0),
-                    check_use: Some(1),
-                    source: "a.csv",
-                    row: &row,
-                    fate,
-                    expected: None,
-                    accepted: None,
-                },
-            );
+            let failed = AskFate::Failure(Failure::map(code, "expected a name"));
+            for fate in [failed, AskFate::Skipped("when".to_owned())] {
+                let (id, place, source) = (number as i64, (1, 0), "a.csv");
+                let (check_use, expected, accepted) = (Some(1), None, None);
+                count(&mut reasons, &AskView { id, place, check_use, source, row: &row, fate, expected, accepted });
+            }
         }
         let missing = &reasons[&(Some(1), FailureCode::MissingValue)];
         assert_eq!((missing.asks, missing.first.len()), (POSITIONS_MAX as u64 + 4, POSITIONS_MAX));

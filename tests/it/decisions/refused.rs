@@ -98,7 +98,7 @@ fn a_changed_file_of_decisions_stops_a_run_before_it_sends() {
     // A file that the campaign names takes its place.
     fs::write(desk.path().join("kept.jsonl"), &whole).unwrap();
     let file = fs::read_to_string(desk.path().join("rescreen.toml")).unwrap();
-    desk.write("rescreen.toml", &format!("{file}\n[decisions]\nfile = \"kept.jsonl\"\n"));
+    desk.write("rescreen.toml", format!("{file}\n[decisions]\nfile = \"kept.jsonl\"\n"));
     desk.run("2026-11", &service).exits(0);
     // Later commands know it, too.
     desk.say(&["export", "2026-11", "--worklist", "--to", "kept.csv"]).exits(0).says("no match waits for a decision");
@@ -157,7 +157,7 @@ fn a_row_without_a_subject_is_counted_and_stops_no_worklist() {
     let without = |line: &str| line.split_once(',').map(|(_, rest)| format!(",{rest}")).unwrap();
     let lines: Vec<String> =
         book.lines().enumerate().map(|(at, line)| if at % 2 == 1 { without(line) } else { line.to_owned() }).collect();
-    desk.write("book.csv", &lines.join("\n"));
+    desk.write("book.csv", lines.join("\n"));
     desk.run("2026-10", &service_of("2026-10-01")).exits(0);
     let said = desk.say(&["export", "2026-10", "--worklist", "--to", "worklist.csv", "--json"]).exits(0);
     let object = valid(&said.stdout);
