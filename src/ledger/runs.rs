@@ -4,9 +4,24 @@
 use super::{Ledger, LedgerError, Reading, ServiceMove, amount::Amounts, identity};
 use crate::model::same_service;
 use rusqlite::{Row, params};
+use std::collections::BTreeMap;
 
 /// The longest text of a run that is read, in characters. Others may have changed the ledger.
 const TEXT_MAX: i64 = 20_000;
+
+/// A run that begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRun {
+    /// `run` or `collect`.
+    pub command: &'static str,
+    /// The command that continues it if it is killed.
+    pub next_command: Option<String>,
+    /// The name of the system user.
+    pub started_by: String,
+    /// Its campaign file with the flags beside it: TOML without secrets.
+    pub campaign_text: Option<String>,
+    pub at_us: i64,
+}
 
 /// The start of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +64,10 @@ pub struct RunRow {
     pub command: String,
     /// The version of rescreen.
     pub program: String,
+    /// The name of the system user.
+    pub started_by: String,
+    /// The number of its campaign file among [`Reading::campaign_texts`].
+    pub campaign_text: Option<i64>,
     pub started_at_us: i64,
     pub end: Option<RunEnd>,
     /// The command that continues, as a user can copy it.
@@ -69,18 +88,20 @@ impl Ledger {
         .await
     }
 
-    /// Records that a run of this command begins. `next_command` continues it if it is killed.
-    pub async fn begin_run(
-        &self,
-        command: &'static str,
-        next_command: Option<String>,
-        now_us: i64,
-    ) -> Result<RunBegun, LedgerError> {
+    /// Records that a run begins.
+    pub async fn begin_run(&self, run: NewRun) -> Result<RunBegun, LedgerError> {
         self.write(move |store| {
-            let sql = "INSERT INTO run (command, program, started_at, next_command) VALUES (?1, ?2, ?3, ?4)";
-            store.conn.execute(sql, params![command, env!("CARGO_PKG_VERSION"), now_us, next_command])?;
+            let NewRun { command, next_command, started_by, campaign_text, at_us } = run;
+            store.conn.execute(
+                "INSERT OR IGNORE INTO campaign_text (text) SELECT ?1 WHERE ?1 IS NOT NULL",
+                [&campaign_text],
+            )?;
+            let sql = "INSERT INTO run (command, program, started_by, campaign_text, started_at, next_command)
+                       VALUES (?1, ?2, ?3, (SELECT id FROM campaign_text WHERE text = ?4), ?5, ?6)";
+            let program = env!("CARGO_PKG_VERSION");
+            store.conn.execute(sql, params![command, program, started_by, campaign_text, at_us, next_command])?;
             let number = store.conn.last_insert_rowid();
-            Ok(RunBegun { number, id: run_id(&identity::ledger_id(&store.conn)?, number), started_at_us: now_us })
+            Ok(RunBegun { number, id: run_id(&identity::ledger_id(&store.conn)?, number), started_at_us: at_us })
         })
         .await
     }
@@ -122,12 +143,20 @@ impl Reading {
     pub fn last_runs(&self, count_max: u64) -> Result<Vec<RunRow>, LedgerError> {
         let ledger_id = self.ledger_id()?;
         let sql = "SELECT id, substr(command, 1, ?1), substr(program, 1, ?1), started_at, ended_at, exit_code,
-                          substr(kind, 1, ?1), substr(message, 1, ?1), substr(next_command, 1, ?1), credits_needed
+                          substr(kind, 1, ?1), substr(message, 1, ?1), substr(next_command, 1, ?1), credits_needed,
+                          substr(started_by, 1, ?1), campaign_text
                    FROM run ORDER BY id DESC LIMIT ?2";
         let mut select = self.conn.prepare(sql)?;
         let count_max = i64::try_from(count_max).unwrap_or(i64::MAX);
         let runs = select.query_map([TEXT_MAX, count_max], |row| run_of(row, &ledger_id))?;
         Ok(runs.collect::<Result<_, _>>()?)
+    }
+
+    /// The campaign files of the runs, by their numbers.
+    pub fn campaign_texts(&self) -> Result<BTreeMap<i64, String>, LedgerError> {
+        let mut select = self.conn.prepare("SELECT id, text FROM campaign_text")?;
+        let texts = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(texts.collect::<Result<_, _>>()?)
     }
 
     /// The number of runs.
@@ -156,6 +185,8 @@ fn run_of(row: &Row<'_>, ledger_id: &str) -> Result<RunRow, rusqlite::Error> {
         id: run_id(ledger_id, number),
         command: row.get(1)?,
         program: row.get(2)?,
+        started_by: row.get(10)?,
+        campaign_text: row.get(11)?,
         started_at_us: row.get(3)?,
         end,
         next_command: row.get(8)?,

@@ -152,11 +152,11 @@ mod tests {
             ("PRAGMA user_version = 0", "the database of another program"),
             ("PRAGMA user_version = 99", "schema version 99, made by a later release of rescreen;"),
             (
-                "INSERT INTO run (command, program, started_at) VALUES ('run', '0.9.2', 1); PRAGMA user_version = 99",
+                "INSERT INTO run (command, program, started_by, started_at) VALUES ('run', '0.9.2', 'n', 1); PRAGMA user_version = 99",
                 "schema version 99, made by rescreen 0.9.2;",
             ),
             (
-                "INSERT INTO run (command, program, started_at) VALUES ('run', 'a later\none', 1);
+                "INSERT INTO run (command, program, started_by, started_at) VALUES ('run', 'a later\none', 'n', 1);
                  PRAGMA user_version = 99",
                 "made by a later release of rescreen;",
             ),

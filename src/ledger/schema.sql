@@ -284,6 +284,8 @@ CREATE TABLE run (
     id             INTEGER PRIMARY KEY,
     command        TEXT NOT NULL,          -- run or collect
     program        TEXT NOT NULL,          -- version of rescreen
+    started_by     TEXT NOT NULL,          -- the name of the system user
+    campaign_text  INTEGER REFERENCES campaign_text (id), -- NULL if the run was not made with a campaign file or flags
     started_at     INTEGER NOT NULL,
     ended_at       INTEGER,
     exit_code      INTEGER,
@@ -291,6 +293,12 @@ CREATE TABLE run (
     message        TEXT,
     next_command   TEXT,                   -- as a user can copy it
     credits_needed INTEGER                 -- the limit that suffices, if the limit stopped it
+) STRICT;
+
+-- The campaign files of the runs with the flags beside them: TOML without secrets.
+CREATE TABLE campaign_text (
+    id   INTEGER PRIMARY KEY,
+    text TEXT NOT NULL UNIQUE
 ) STRICT;
 
 -- The file with the answers of a result part, if the answers are a dataset of their own.

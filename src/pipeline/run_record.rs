@@ -1,10 +1,14 @@
 //! What the ledger records about a run: when it began, and how it ended. This module decides what counts as its end: a
 //! report, or an error after which the ledger can still be written.
 
-use super::{campaign::Campaign, report::RunReport, shown_command};
+use super::{
+    campaign::{Campaign, consent::system_user},
+    report::RunReport,
+    shown_command,
+};
 use crate::{
     error::Error,
-    ledger::{Ledger, RunBegun, RunEnd, RunStamp},
+    ledger::{Ledger, NewRun, RunBegun, RunEnd, RunStamp},
 };
 
 /// How a run ended, or will have ended if nothing more is recorded.
@@ -30,7 +34,7 @@ pub async fn recorded(
         |ended: RunEnded<'_>| next_command.as_ref().and_then(|next| next(ended)).filter(|line| !has_password(line));
     let if_killed = next(RunEnded::Killed);
     shown_command::note(ledger, campaign, if_killed.as_deref());
-    let begun = ledger.begin_run(command, if_killed, campaign.clock.now_us()).await?;
+    let begun = ledger.begin_run(new_run(command, campaign, if_killed)).await?;
     match work.await.map_err(|error| error.at_ledger(ledger.path())) {
         Ok(mut report) => {
             report.next_command = next(RunEnded::Reported(&report));
@@ -44,6 +48,11 @@ pub async fn recorded(
     }
 }
 
+fn new_run(command: &'static str, campaign: &Campaign, next_command: Option<String>) -> NewRun {
+    let (started_by, campaign_text) = (system_user(), campaign.text.clone());
+    NewRun { command, next_command, started_by, campaign_text, at_us: campaign.clock.now_us() }
+}
+
 /// Whether a command may contain a password, such as a URL with an `@`. It is not recorded.
 fn has_password(line: &str) -> bool {
     line.split_whitespace().any(|word| word.contains("://") && word.contains('@'))
@@ -51,7 +60,7 @@ fn has_password(line: &str) -> bool {
 
 /// Records a run that ended before it could do anything.
 pub async fn refused(ledger: &Ledger, campaign: &Campaign, error: &Error) {
-    if let Ok(begun) = ledger.begin_run("run", None, campaign.clock.now_us()).await {
+    if let Ok(begun) = ledger.begin_run(new_run("run", campaign, None)).await {
         record_error(ledger, campaign, &begun, error, None).await;
     }
 }

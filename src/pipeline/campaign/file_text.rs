@@ -3,8 +3,10 @@
 
 use super::{declaration_line::check_declarations, file::CampaignFile, secret::SECRET_EXPECTED};
 use crate::{
+    catalogue::Catalogue,
     error::Error,
     files::{self, Links},
+    mapping::FieldSource,
     model::{nearest::hint, printable::printable},
 };
 use std::path::Path;
@@ -57,6 +59,21 @@ pub fn text(file: &CampaignFile) -> Result<String, String> {
     let defaults = of(&CampaignFile::default())?;
     leave_out(&mut table, &defaults);
     toml::to_string(&table).map_err(|error| error.to_string())
+}
+
+/// The text of a campaign file as the ledger records it. A constant that fills a secret field is itself the secret, so it is not in
+/// it. `None` if TOML cannot contain a value, such as a path that is not UTF-8.
+pub fn used(file: &CampaignFile, catalogue: &Catalogue) -> Option<String> {
+    let mut file = file.clone();
+    for table in &mut file.checks {
+        let declaration = catalogue.get(&table.check).ok()?;
+        for field in declaration.fields.iter().filter(|field| field.secret) {
+            if let Some(FieldSource::Constant(secret)) = table.fields.get_mut(&field.name) {
+                *secret = "(not recorded)".into();
+            }
+        }
+    }
+    text(&file).ok()
 }
 
 /// Removes what is equal to the default, and what is empty.
@@ -152,6 +169,15 @@ pub fn read_open_file(path: &Path, file: std::fs::File) -> Result<CampaignFile, 
 mod tests {
     use super::*;
     use crate::{model::Credits, pipeline::campaign::secret::SecretSource};
+
+    #[test]
+    fn what_is_recorded_of_a_campaign_file_has_no_secret() {
+        let text = "campaign = \"2026-11\"\n[service]\napi_key = { env = \"KEY\" }\n[[check]]\nuse = \"proof-of-address\"\n\
+                    fields.document_password = { value = \"whsec_1\" }\nfields.name = { value = \"Ann\" }\n";
+        let recorded = used(&parse(text).unwrap(), &Catalogue::built_in()).unwrap();
+        assert!(recorded.contains("Ann") && recorded.contains("(not recorded)"), "{recorded}");
+        assert!(!recorded.contains("whsec") && !recorded.contains("KEY"), "{recorded}");
+    }
 
     #[test]
     fn an_unknown_key_names_its_line_and_the_nearest_valid_one() {

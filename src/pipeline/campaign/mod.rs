@@ -65,6 +65,8 @@ pub struct Campaign {
     pub name: String,
     /// The campaign file in use; `None` if it is defined by flags alone.
     pub file: Option<PathBuf>,
+    /// The campaign file with the flags beside it, as the ledger records it; `None` if it was not made with them.
+    pub text: Option<String>,
     pub mode: Mode,
     pub catalogue: Catalogue,
     /// The checks used, in the order of the file.
@@ -172,6 +174,7 @@ impl Campaign {
             decisions: place::decisions_named(&file, base),
             reuse: Reuse::of(&file, base, &out, &catalogue)?,
             file: file.path.clone(),
+            text: file_text::used(&file, &catalogue),
             out,
             format: file.output.format.unwrap_or(OutputFormat::Parquet),
             images: file.output.images.unwrap_or_default(),

@@ -25,7 +25,7 @@ use crate::{
     sink::{AnswerOutput, ImageOutput, OutputFormat},
     source::SourceOptions,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
@@ -124,20 +124,20 @@ pub fn campaign_of(
     file: Option<(&CampaignFile, &Path)>,
 ) -> Result<Campaign, Error> {
     let identity = reading.identity()?;
-    let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
     let unsent = || {
         Error::Config(format!(
             "no run with the ledger {} has sent anything; there is nothing to collect",
             ledger.display()
         ))
     };
-    let settings: Settings = serde_json::from_str(&reading.settings()?.ok_or_else(unsent)?).map_err(damaged)?;
+    let settings: Settings = settings_in(reading)?.ok_or_else(unsent)?;
     let checks = reading.check_uses()?;
     let catalogue = settings.declarations.iter().cloned().try_fold(Catalogue::built_in(), Catalogue::with)?;
     let catalogue = with_current_rules(catalogue, reading, &checks, file.map(|(file, _)| file))?;
     Ok(Campaign {
         name: identity.campaign.clone(),
         file: None,
+        text: None,
         mode: identity.mode,
         uses: checks.values().map(|row| check_use(row, &settings.secret_sources)).collect(),
         catalogue,
@@ -185,15 +185,29 @@ pub fn campaign_of(
 /// # Errors
 /// The ledger cannot be read.
 pub fn declared_in(reading: &Reading) -> Result<Vec<DeclaredCheck>, Error> {
-    let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
-    let Some(text) = reading.settings()? else { return Ok(Vec::new()) };
-    let settings: Settings = serde_json::from_str(&text).map_err(damaged)?;
+    Ok(declarations_in(reading)?.iter().filter_map(DeclaredCheck::of).collect())
+}
+
+/// The declarations of the last run with their current rules, as far as a run has recorded them.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub fn declarations_in(reading: &Reading) -> Result<Vec<Declaration>, Error> {
+    let Some(settings) = settings_in::<Settings>(reading)? else { return Ok(Vec::new()) };
     let rules = reading.current_rules()?;
-    let declared = settings.declarations.iter().map(|declaration| match rules.get(&declaration.name) {
-        Some(row) => Ok(DeclaredCheck::of(&Rules::recorded(row)?.in_place(declaration))),
-        None => Ok(DeclaredCheck::of(declaration)),
+    let current = settings.declarations.into_iter().map(|declaration| match rules.get(&declaration.name) {
+        Some(row) => Ok(Rules::recorded(row)?.in_place(&declaration)),
+        None => Ok(declaration),
     });
-    Ok(declared.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten().collect())
+    current.collect()
+}
+
+/// The file of decisions that the last run named.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub fn decisions_in(reading: &Reading) -> Result<Option<PathBuf>, LedgerError> {
+    Ok(settings_in::<Settings>(reading)?.and_then(|settings| settings.decisions))
 }
 
 /// The limits of the last run.
@@ -213,15 +227,13 @@ pub struct RecordedLimits {
 /// # Errors
 /// The ledger cannot be read.
 pub fn limits_in(reading: &Reading) -> Result<Option<RecordedLimits>, LedgerError> {
-    let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
-    reading.settings()?.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
+    settings_in(reading)
 }
 
-/// The account in the charge book that the last run used.
-#[derive(Deserialize)]
-struct RecordedBook {
-    #[serde(default)]
-    book_account: Option<String>,
+/// The settings of the last run, or a part of them.
+fn settings_in<T: DeserializeOwned>(reading: &Reading) -> Result<Option<T>, LedgerError> {
+    let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
+    reading.settings()?.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
 }
 
 /// Refuses to send for a ledger without the charge book that its runs used: other workers would not know of it.
@@ -229,11 +241,11 @@ struct RecordedBook {
 /// # Errors
 /// The campaign names no charge book, and an earlier run did.
 pub fn refuse_without_book(campaign: &Campaign, reading: &Reading) -> Result<(), Error> {
-    let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
-    let service = &campaign.service;
-    let Some(text) = reading.settings()?.filter(|_| service.book.is_none() && !service.simulate) else { return Ok(()) };
-    let recorded: RecordedBook = serde_json::from_str(&text).map_err(damaged)?;
-    let Some(account) = recorded.book_account else { return Ok(()) };
+    if campaign.service.book.is_some() || campaign.service.simulate {
+        return Ok(());
+    }
+    let recorded = settings_in::<Settings>(reading)?.and_then(|recorded| recorded.book_account);
+    let Some(account) = recorded else { return Ok(()) };
     Err(Error::Config(format!(
         "earlier runs of this campaign shared the account `{account}` with other workers through a charge book; name it in \
          the campaign file: [ledger] book = {{ env = \"RESCREEN_BOOK\" }}{}",

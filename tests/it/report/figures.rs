@@ -143,10 +143,11 @@ fn the_figures_equal_those_of_status_manifest_and_statement() {
     let runs = page.rows("The runs of the campaign");
     let names: Vec<&str> = runs.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(names, ["1: run", "2: run", "3: collect"]);
-    let sent: Vec<u64> = runs.iter().map(|row| super::parsed::number(&row[4])).collect();
+    let sent: Vec<u64> = runs.iter().map(|row| super::parsed::number(&row[5])).collect();
     assert!(sent[0] > 0 && sent[1] > 0 && sent[2] == 0, "{sent:?}");
     assert_eq!(sent.iter().sum::<u64>(), workspace.service.checks_arrived());
-    assert_eq!(runs[0][6], "stopped: limit (exit code 4)");
+    assert_eq!(runs[0][7], "stopped: limit (exit code 4)");
+    assert!(runs.iter().all(|row| !row[3].is_empty()), "{runs:?}");
     assert_eq!(page.numbers("Requests in each", 1, 1).values().sum::<u64>(), workspace.service.checks_arrived());
     let charged = page.rows("Credits charged over time");
     assert_eq!(super::parsed::number(&charged.last().unwrap()[2]), page.fact("Credits charged"));

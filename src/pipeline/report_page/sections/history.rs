@@ -66,15 +66,13 @@ fn run_table(figures: &Figures) -> Table {
         ("run", "text"),
         ("begun", "time"),
         ("took", "time"),
+        ("person", "text"),
         ("rescreen", "text"),
         ("requests", "number"),
         ("answers", "number"),
         ("how it ended", "text"),
     ];
-    let mut table = Table::new(
-        "The runs of the campaign. The ledger records the program, not the person who started it.",
-        &columns,
-    );
+    let mut table = Table::new("The runs of the campaign, and the system users who started them", &columns);
     let last = figures.runs.len() - 1;
     for (at, RunFigures { run, attempts, answers }) in figures.runs.iter().enumerate() {
         let took = run.end.as_ref().map(|end| length(end.at_us.saturating_sub(run.started_at_us)));
@@ -82,6 +80,7 @@ fn run_table(figures: &Figures) -> Table {
             format!("{}: {}", run.number, outside(&run.command)),
             exact_time(run.started_at_us),
             took.unwrap_or_else(|| "–".to_owned()),
+            outside(&run.started_by),
             outside(&run.program),
             grouped(*attempts),
             grouped(*answers),
