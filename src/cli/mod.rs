@@ -15,6 +15,7 @@ mod decide;
 mod demo;
 mod diff;
 mod doctor;
+mod evidence;
 mod export;
 mod exposition;
 mod filter;
@@ -46,6 +47,7 @@ mod stdout;
 mod summary;
 mod table;
 mod templates;
+mod verify;
 mod wrap;
 
 use campaign_args::CAMPAIGN_FILE;
@@ -93,6 +95,10 @@ enum Command {
     Decide(decide::DecideArgs),
     /// Write the report of a campaign: one HTML page with charts that can be shown around
     Report(report::ReportArgs),
+    /// Make the evidence of a campaign for an auditor: who asked what and when, what it cost, and digests of everything
+    Evidence(evidence::EvidenceArgs),
+    /// Check that evidence or published files are unchanged, and that their counts add up
+    Verify(verify::VerifyArgs),
     /// Show the state of a campaign
     Status(status::StatusArgs),
     /// Show results and failures as a table, or everything about one subject
@@ -135,6 +141,8 @@ impl Command {
             Command::Export(args) => (args.json, json::Format::Export),
             Command::Decide(args) => (args.json, json::Format::Decide),
             Command::Report(args) => (args.json, json::Format::Report),
+            Command::Evidence(args) => (args.json, json::Format::Evidence),
+            Command::Verify(args) => (args.json, json::Format::Verify),
             Command::Status(args) => (args.json, json::Format::Status),
             Command::Show(args) => (args.json, json::Format::Show),
             Command::Diff(args) => (args.json, json::Format::Diff),
@@ -250,6 +258,8 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Export(args) => export::export(args, &cli.output).await,
         Command::Decide(args) => decide::decide(args, &cli.output).await,
         Command::Report(args) => report::report(args, &cli.output).await,
+        Command::Evidence(args) => evidence::evidence(args, &cli.output).await,
+        Command::Verify(args) => verify::verify(args, &cli.output).await,
         Command::Status(args) => status::status(&args),
         Command::Show(args) => show::show(&args),
         Command::Diff(args) => diff::diff(&args),

@@ -2,9 +2,8 @@
 //! a change to any byte of the file is found, and names the line. The form never changes, because old lines are read for years.
 
 use super::About;
-use crate::model::key::hex;
+use crate::model::chain;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 /// What a person decided about a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,11 +55,6 @@ pub struct Decision {
     pub result_id: String,
 }
 
-/// What is before and after the digest at the end of a line.
-const BEFORE: &str = ",\"chain\":\"";
-const AFTER: &str = "\"}";
-const CHAIN_CHARACTERS: usize = 64;
-
 impl Decision {
     /// The match that it is about.
     pub fn about(&self) -> About<'_> {
@@ -70,10 +64,7 @@ impl Decision {
 
     /// Its line, without the end of the line, and the digest there. `before` is the digest of the line before.
     pub fn line(&self, before: &str) -> (String, String) {
-        let text = serde_json::to_string(self).expect("texts and numbers");
-        let chain = chain_of(before, &text);
-        let open = text.strip_suffix('}').unwrap_or(&text);
-        (format!("{open}{BEFORE}{chain}{AFTER}"), chain)
+        chain::line(&serde_json::to_string(self).expect("texts and numbers"), before)
     }
 
     /// Reads a line, and returns the digest there.
@@ -81,16 +72,7 @@ impl Decision {
     /// # Errors
     /// What is wrong with it.
     pub fn of_line(line: &str, before: &str, number: u64) -> Result<(Decision, String), String> {
-        let ended = || -> Option<(&str, &str)> {
-            let body = line.strip_suffix(AFTER)?;
-            let (rest, chain) = body.split_at_checked(body.len().checked_sub(CHAIN_CHARACTERS)?)?;
-            Some((rest.strip_suffix(BEFORE)?, chain))
-        };
-        let (open, chain) = ended().ok_or("expected a line that ends with its digest, found another one")?;
-        let text = format!("{open}}}");
-        if chain_of(before, &text) != chain {
-            return Err("expected the digest of this line and of those before it, found another one".to_owned());
-        }
+        let (text, chain) = chain::of_line(line, before)?;
         let decision: Decision = serde_json::from_str(&text)
             .map_err(|_| "expected a decision, found another line; a later release may have written it".to_owned())?;
         if decision.n != number {
@@ -98,12 +80,4 @@ impl Decision {
         }
         Ok((decision, chain.to_owned()))
     }
-}
-
-/// SHA-256 of the digest of the line before, in hexadecimal, and of the text of this one.
-fn chain_of(before: &str, text: &str) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(before);
-    hasher.update(text);
-    hex(&hasher.finalize())
 }

@@ -9,10 +9,12 @@
 //! | `root` | a folder below which rows may name files |
 //! | `rename` | a rename that replaces nothing |
 //! | `digest` | the digest of a file |
+//! | `listing` | the files below a folder |
 //! | `identity` | the identity of a file, whatever its name |
 
 mod digest;
 mod identity;
+mod listing;
 mod owner;
 mod private;
 mod regular;
@@ -21,6 +23,7 @@ mod root;
 
 pub use digest::sha256_of;
 pub use identity::FileId;
+pub use listing::files_in;
 pub use owner::{Access, access, other_writers_in};
 pub use private::{find_private, open_private, private_folder, restrict_to_owner};
 pub use regular::{Links, check, found, open, opened, options, read, read_open, read_text, text};

@@ -62,6 +62,7 @@ mod settle;
 mod sources;
 mod store;
 mod sums;
+mod trail;
 mod unsent;
 mod untold;
 mod writer;
@@ -96,10 +97,11 @@ pub use resolve::{Correction, Decided, Decision, Quarantined, WaitingRow};
 pub use reuse::{EarlierAnswer, Question};
 pub use rows::IngestedRow;
 pub use rules::{AnswerToJudge, RulesRow};
-pub use runs::{RunBegun, RunEnd, RunRow, RunStamp};
+pub use runs::{NewRun, RunBegun, RunEnd, RunRow, RunStamp};
 pub use settle::{Settled, Settlement};
 pub use sources::SourceView;
 pub use sums::{CheckPause, KeptStop, SeenPrice, Sums};
+pub use trail::{AnswerTrail, AskTrail, AttemptTrail, RequestTrail};
 pub use writer::{CommitMode, Committing, Ledger};
 
 /// The version of the schema. A ledger of any other version is refused.

@@ -6,12 +6,14 @@ use rusqlite::Connection;
 use std::{fs, path::Path};
 
 /// The statements that read a whole table, by a part of their text.
-const READ_ALL: [(&str, &str); 23] = [
+const READ_ALL: [(&str, &str); 25] = [
     ("coalesce(max(id), 0) + 1 FROM ask", "only the last row is read"),
     ("SELECT id FROM request WHERE state = ?1", "not before the sums say that there are such requests"),
     ("SET revision = 1 WHERE revision = 0", "once for each charge book"),
     ("INTO untold (request) SELECT id FROM request", "once for each charge book and each failover of its server"),
     ("SELECT request, armed_at, outcome FROM attempt UNION ALL", "the report"),
+    ("END AS dataset", "evidence"),
+    ("answer.body, reused.campaign", "evidence"),
     ("min(armed_at), max(armed_at)", "the report"),
     ("SELECT armed_at / ?1, count(*)", "the report"),
     ("SELECT armed_at, outcome IS ?1", "the report"),

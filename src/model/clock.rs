@@ -136,6 +136,25 @@ pub fn utc_time(at_us: i64) -> Option<String> {
     Timestamp::from_microsecond(at_us).ok().map(|at| at.to_string())
 }
 
+/// Serializes a time as text in the format of [`utc_time`].
+pub mod utc {
+    use jiff::Timestamp;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(at_us: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+        super::utc_time(*at_us).unwrap_or_default().serialize(serializer)
+    }
+
+    /// # Errors
+    /// It is not a time.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Timestamp::as_microsecond).map_err(|_| D::Error::custom("expected a time"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

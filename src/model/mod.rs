@@ -4,6 +4,7 @@
 pub mod attachment;
 pub mod budget;
 pub mod cell_ref;
+pub mod chain;
 pub mod checkpoint;
 pub mod clock;
 pub mod column_name;

@@ -10,6 +10,7 @@ mod dataset_update;
 mod decide;
 pub mod doctor;
 mod end_reason;
+mod evidence;
 mod export;
 mod failure_file;
 pub mod init;
@@ -64,6 +65,7 @@ pub use corrections::{CorrectionCounts, Corrections};
 pub use dataset_update::dataset_update;
 pub use decide::{DecideOrder, Decided, record_decisions};
 pub use end_reason::EndReason;
+pub use evidence::{EvidenceMade, EvidenceOrder, Fault, Subject, Verified, VerifyOrder, evidence, verify};
 pub use export::{
     ChangedSince, ExportContent, ExportFormat, ExportOrder, Exported, ExportedFile, NewPlace, check_stream, export,
     stream, verdict_of,

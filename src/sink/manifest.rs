@@ -173,9 +173,21 @@ impl Manifest {
         self.totals.iter().try_for_each(CheckTotals::accounts)
     }
 
+    /// All files that it names. Images have no rows.
+    pub fn all_files(&self) -> impl Iterator<Item = Part> {
+        let parts = self.datasets.iter().flat_map(|dataset| &dataset.parts).chain(&self.files).cloned();
+        let image = |ImageFile { path, bytes, sha256 }: &ImageFile| Part {
+            path: path.clone(),
+            rows: 0,
+            bytes: *bytes,
+            sha256: sha256.clone(),
+        };
+        parts.chain(self.images.iter().map(image))
+    }
+
     /// Checks what else a complete campaign needs: nothing is pending, every readable row has its asks, and the parts
     /// contain exactly the rows in the totals.
-    fn completes(&self) -> Result<(), String> {
+    pub fn completes(&self) -> Result<(), String> {
         self.accounts()?;
         for totals in &self.totals {
             if totals.pending > 0 {

@@ -18,6 +18,8 @@ mod decisions;
 mod docs;
 mod doctor;
 #[cfg(unix)]
+mod evidence;
+#[cfg(unix)]
 mod export;
 #[cfg(feature = "harness")]
 mod faults;

@@ -106,7 +106,11 @@ impl Figures {
         figures
     }
 
-    fn read_still(reading: &Reading, out: &Path) -> Result<Figures, Error> {
+    /// The same from a reading that holds still.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub fn read_still(reading: &Reading, out: &Path) -> Result<Figures, Error> {
         let status = status_of(reading)?;
         let mut checks = checks(reading, out)?;
         reading.answer_latencies(|check_use, latency_ms, answers| {

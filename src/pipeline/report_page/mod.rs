@@ -11,22 +11,23 @@
 //! | `page`, `file` | the HTML, and the file that it is written to |
 
 mod answer_times;
-mod block;
+pub mod block;
 mod changes;
 mod chart;
-mod figures;
+pub mod figures;
 mod file;
 mod findings;
-mod page;
+pub mod page;
 mod reasons;
-mod sections;
+pub mod sections;
 mod timeline;
-mod words;
+pub mod words;
 
 use super::status::open_ledger;
 use crate::{error::Error, model::Clock, sink::OutputMode};
 use changes::Changes;
 use figures::Figures;
+use page::PageKind;
 use std::path::{Path, PathBuf};
 
 /// What to report about, and where to.
@@ -80,7 +81,7 @@ pub fn report_page(order: &ReportOrder<'_>) -> Result<Reported, Error> {
     let figures = Figures::read(&reading, out).map_err(|error| error.at_ledger(ledger))?;
     let figures = Figures { changes, ..figures };
     let made_at = words::exact_time(Clock::System.now_us());
-    let page = page::page(&figures, &sections::sections(&figures), &made_at)?;
+    let page = page::page(&figures, PageKind::Report, &sections::sections(&figures), &made_at)?;
     file::write(&to, &page)?;
     let changed = |changes: &Changes| (changes.comparison.old.campaign.clone(), changes.comparison.changed());
     let (status, sums) = (&figures.status, &figures.status.sums);

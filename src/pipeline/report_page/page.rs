@@ -21,17 +21,35 @@ const STYLE: &str = include_str!("page.css");
 const PRINTED_WARNING: &str = "@media print { @page { @top-center { content: \"THESE ANSWERS ARE INVENTED: no real \
                                verifications\"; font: bold 9pt sans-serif; } } }\n";
 
+/// What the page is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageKind {
+    Report,
+    /// It explains a folder of evidence.
+    Evidence,
+}
+
+impl PageKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            PageKind::Report => "Report",
+            PageKind::Evidence => "Evidence",
+        }
+    }
+}
+
 /// Makes the page. Only `made_at` is not from the ledger or the manifest.
 ///
 /// # Errors
 /// The template is wrong.
-pub fn page(figures: &Figures, sections: &[Section], made_at: &str) -> Result<String, Error> {
+pub fn page(figures: &Figures, kind: PageKind, sections: &[Section], made_at: &str) -> Result<String, Error> {
     let invented_by = figures.mode.invented_by();
     let style = if invented_by.is_some() { format!("{STYLE}{PRINTED_WARNING}") } else { STYLE.to_owned() };
     let identity = &figures.status.identity;
     rendered(context! {
         policy => policy(&style),
         style,
+        kind => kind.as_str(),
         program => env!("CARGO_PKG_VERSION"),
         campaign => outside(&identity.campaign),
         mode => figures.mode.as_str(),

@@ -23,6 +23,7 @@ fn page_with(text: &str) -> String {
     rendered(context! {
         policy => policy("p {}"),
         style => "p {}",
+        kind => PageKind::Report.as_str(),
         program => text,
         campaign => text,
         mode => text,

@@ -1,0 +1,133 @@
+//! The page that explains evidence: what it is, what its files have, how to check it, and what it does not show. The sections of
+//! the report follow.
+
+use super::{
+    checks::CHECKS,
+    checksums::CHECKSUMS,
+    facts::{ASKS, DECISIONS, FACTS, Facts, OUTPUTS, PAGE, REQUESTS},
+};
+use crate::pipeline::{
+    report_page::{
+        block::{Block, Section, Table, outside},
+        figures::Figures,
+        sections,
+    },
+    wording::{counted, grouped},
+};
+
+/// The sections of the page.
+pub fn sections(figures: &Figures, facts: &Facts) -> Vec<Section> {
+    let mut all = vec![about(facts), contents(facts), checking(facts)];
+    all.extend(sections::sections(figures));
+    all
+}
+
+fn about(facts: &Facts) -> Section {
+    let complete = if facts.complete {
+        "Every row of the input is accounted for."
+    } else {
+        "The campaign was not complete when this was made: rows are unread or wait for an answer."
+    };
+    let unreadable = match facts.input.unreadable_rows {
+        0 => String::new(),
+        rows => format!(" {} could not be read and failed.", counted(rows, "row", "rows")),
+    };
+    let mut blocks = vec![
+        Block::text(format!(
+            "These files show what was asked of the verification service in this campaign, when, by whom and with which \
+             settings, what became of each row of the input, and what it cost. {} made them.",
+            outside(&facts.made_by)
+        )),
+        Block::text(format!("{} were read.{unreadable} {complete}", counted(facts.input.rows, "row", "rows"))),
+    ];
+    let columns = [
+        ("check", "text"),
+        ("asks", "number"),
+        ("results", "number"),
+        ("failures", "number"),
+        ("pending", "number"),
+        ("skipped", "number"),
+        ("credits", "number"),
+    ];
+    let mut table = Table::new(
+        "One ask is one check for one row. Results, failures, pending and skipped asks add up to the asks of the check; asks and \
+         unreadable rows add up to the rows of the input.",
+        &columns,
+    );
+    for check in &facts.checks {
+        let counts = [check.asks, check.results, check.failures, check.pending, check.skipped, check.credits];
+        table.row(std::iter::once(outside(&check.check)).chain(counts.map(grouped)));
+    }
+    blocks.push(Block::Table(table));
+    Section { id: "about", heading: "What this is", blocks }
+}
+
+fn contents(facts: &Facts) -> Section {
+    let mut table = Table::new("The files", &[("file", "code"), ("what it has", "text")]);
+    let mut file = |name: &str, has: &str| table.row([name.to_owned(), has.to_owned()]);
+    file(PAGE, "This page.");
+    file(FACTS, "Campaign, service, runs, persons, settings by file, counts, and the ends of the files of lines.");
+    file(ASKS, "One line for each ask: its row in the input, the dataset it is in, its request. No name, no value.");
+    file(
+        REQUESTS,
+        "One line for each request: its key, every attempt with its time, what was charged, the SHA-256 of the answer.",
+    );
+    file("campaign/", "The campaign files of the runs with their flags, without secrets.");
+    file(
+        CHECKS,
+        "How each check was declared, what of it was changed by the user, and the rules each part was judged by.",
+    );
+    if facts.decisions_end.is_some() {
+        file(DECISIONS, "Decisions of persons about matches, with the subjects they are about.");
+    }
+    file(
+        OUTPUTS,
+        if facts.has_outputs {
+            "The published files as they were, with names and answers, and the manifest that lists them."
+        } else {
+            "The manifest: the SHA-256 of each published file. The files themselves are not here."
+        },
+    );
+    file(CHECKSUMS, "The SHA-256 of all other files. Its last line, the seal, is the digest of the lines above it.");
+    let mut blocks = vec![Block::Table(table)];
+    let decided = if facts.decisions_end.is_some() { ", the subjects of decisions" } else { "" };
+    blocks.push(Block::note(if facts.has_outputs {
+        "The published files contain personal data. Treat these files as you treat the input.".to_owned()
+    } else {
+        format!(
+            "There are no names and no answers in these files. They do have idempotency keys and digests{decided}. Whoever knows \
+             what was asked about a person can recompute some of them, so keep the files from people who should not know who was \
+             checked."
+        )
+    }));
+    Section { id: "contents", heading: "What the files have", blocks }
+}
+
+fn checking(facts: &Facts) -> Section {
+    let mut text = vec![
+        "`rescreen verify FOLDER` reads every file, and names each one that was changed, is missing or was added. Then it counts \
+         the lines again: they must add up to the figures on this page."
+            .to_owned(),
+        format!(
+            "Without rescreen, `sha256sum -c {CHECKSUMS}` compares the files. Each line of {ASKS} and {REQUESTS} ends with the \
+             digest of the line and of the digest before it, so that a changed line can be found."
+        ),
+        "Whoever changes these files can compute new digests. So ask for the seal, which was printed when they were made, from \
+         where it was noted at that time, such as an e-mail or minutes. `rescreen verify FOLDER --seal SEAL` compares it."
+            .to_owned(),
+    ];
+    if !facts.has_outputs {
+        text.push(
+            "`rescreen verify FOLDER --outputs DIR` compares the published files, wherever they are kept, with the digests in \
+             the manifest here."
+                .to_owned(),
+        );
+    }
+    text.push(
+        "What this does not show: that the service's answers are true, that the input was the whole customer book, or that the \
+         clock of the machine was right. The service keeps its own record under the idempotency keys and request ids that \
+         are here, and can be asked."
+            .to_owned(),
+    );
+    Section { id: "checking", heading: "How to check it", blocks: text.into_iter().map(Block::text).collect() }
+}

@@ -1,0 +1,120 @@
+//! The counts of evidence: those that it states are compared with its manifest, and with what its lines add up to.
+
+use super::{
+    super::{
+        bundle::ChainEnd,
+        facts::{ASKS, DECISIONS, Facts, REQUESTS, RequestTotals},
+    },
+    lines::chained,
+    package::Package,
+    verified::Fault,
+};
+use crate::{
+    ledger::{AskTrail, RequestTrail},
+    model::RequestId,
+    sink::{CheckTotals, DatasetKind, Manifest},
+};
+use std::collections::BTreeMap;
+
+/// Compares the facts with the manifest, and the counts of the manifest with each other.
+///
+/// # Errors
+/// What does not add up.
+pub fn adds_up(facts: &Facts, manifest: &Manifest) -> Result<(), String> {
+    let same = [
+        (facts.campaign == manifest.campaign, "the campaign"),
+        (facts.mode == manifest.mode, "the mode"),
+        (facts.complete == manifest.complete, "whether it is complete"),
+        (facts.input == manifest.input, "the rows of the input"),
+        (facts.checks == manifest.totals, "the counts of the checks"),
+    ];
+    if let Some((_, what)) = same.iter().find(|(same, _)| !same) {
+        return Err(format!("expected {what} as in the manifest, found another value"));
+    }
+    if manifest.complete { manifest.completes() } else { manifest.accounts() }
+}
+
+/// Counts the lines again.
+pub fn recount(package: &mut Package, facts: &Facts, manifest: &Manifest) -> Result<(), Fault> {
+    let mut asks = AskCount::default();
+    let end = read(package, ASKS, |line| {
+        asks.add(serde_json::from_str(line).map_err(|fault| fault.to_string())?);
+        Ok(())
+    })?;
+    expect(ASKS, "end", &facts.asks_end, &end)?;
+    for totals in &facts.checks {
+        let found = asks.checks.remove(&totals.check).unwrap_or_default();
+        let found = CheckTotals { check: totals.check.clone(), by_verdict: totals.by_verdict.clone(), ..found };
+        expect(ASKS, &format!("counts of `{}`", totals.check), totals, &found)?;
+    }
+    expect(ASKS, "checks beside those", &Vec::<&String>::new(), &asks.checks.keys().collect())?;
+    expect(ASKS, "unreadable rows", &facts.input.unreadable_rows, &asks.unreadable)?;
+    for part in manifest.datasets.iter().filter(|one| one.kind == DatasetKind::Results).flat_map(|one| &one.parts) {
+        let found = asks.parts.remove(&part.path).unwrap_or_default();
+        expect(ASKS, &format!("rows of {}", part.path), &part.rows, &found)?;
+    }
+    expect(ASKS, "parts beside those", &Vec::<&String>::new(), &asks.parts.keys().collect())?;
+
+    let (mut requests, mut last) = (RequestTotals::default(), RequestId(0));
+    let end = read(package, REQUESTS, |line| {
+        let request: RequestTrail = serde_json::from_str(line).map_err(|fault| fault.to_string())?;
+        if request.id <= last {
+            return Err(format!("expected a request after {}, found {}", last.0, request.id.0));
+        }
+        last = request.id;
+        *requests.states.entry(request.state).or_default() += 1;
+        requests.sent = requests.sent.saturating_add(request.sent);
+        requests.credits_charged = requests.credits_charged.saturating_add(request.charged.0);
+        requests.credits_held = requests.credits_held.saturating_add(request.held.0);
+        Ok(())
+    })?;
+    expect(REQUESTS, "end", &facts.requests_end, &end)?;
+    expect(REQUESTS, "counts", &facts.requests, &requests)?;
+
+    if let Some(stated) = &facts.decisions_end {
+        expect(DECISIONS, "end", stated, &read(package, DECISIONS, |_| Ok(()))?)?;
+    }
+    Ok(())
+}
+
+/// What the lines of asks add up to.
+#[derive(Default)]
+struct AskCount {
+    checks: BTreeMap<String, CheckTotals>,
+    unreadable: u64,
+    /// The rows of each result part.
+    parts: BTreeMap<String, u64>,
+}
+
+impl AskCount {
+    fn add(&mut self, ask: AskTrail) {
+        let Some(check) = ask.check else {
+            self.unreadable += 1;
+            return;
+        };
+        let totals = self.checks.entry(check).or_default();
+        totals.asks += 1;
+        totals.credits = totals.credits.saturating_add(ask.credits.0);
+        match ask.dataset.as_str() {
+            "failures" => totals.failures += 1,
+            "skipped" => totals.skipped += 1,
+            "pending" => totals.pending += 1,
+            _ => totals.results += 1,
+        }
+        if let Some(part) = ask.part {
+            *self.parts.entry(part).or_default() += 1;
+        }
+    }
+}
+
+fn read(package: &mut Package, name: &str, each: impl FnMut(&str) -> Result<(), String>) -> Result<ChainEnd, Fault> {
+    package.read(name, |file| chained(file, each)).map_err(|fault| Fault { file: name.to_owned(), fault })
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(file: &str, what: &str, stated: &T, found: &T) -> Result<(), Fault> {
+    if stated == found {
+        return Ok(());
+    }
+    let fault = format!("it does not add up: {what}: expected {stated:?}, found {found:?}");
+    Err(Fault { file: file.to_owned(), fault })
+}
