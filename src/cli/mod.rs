@@ -34,6 +34,7 @@ mod program;
 mod progress;
 mod progress_lines;
 mod reach;
+mod reconcile;
 mod report;
 mod resolve;
 mod retry_webhook;
@@ -46,6 +47,7 @@ mod status;
 mod stdout;
 mod summary;
 mod table;
+mod table_file;
 mod templates;
 mod verify;
 mod wrap;
@@ -105,6 +107,8 @@ enum Command {
     Show(show::ShowArgs),
     /// Show what changed between two rounds
     Diff(diff::DiffArgs),
+    /// Compare a statement of the service with what the ledgers of campaigns were charged
+    Reconcile(reconcile::ReconcileArgs),
     /// Decide what to do with requests that may have been charged, or correct a charge
     Resolve(resolve::ResolveArgs),
     /// List the available checks, or describe one
@@ -141,6 +145,7 @@ impl Command {
             Command::Export(args) => (args.json, json::Format::Export),
             Command::Decide(args) => (args.json, json::Format::Decide),
             Command::Report(args) => (args.json, json::Format::Report),
+            Command::Reconcile(args) => (args.json, json::Format::Reconcile),
             Command::Evidence(args) => (args.json, json::Format::Evidence),
             Command::Verify(args) => (args.json, json::Format::Verify),
             Command::Status(args) => (args.json, json::Format::Status),
@@ -258,6 +263,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Export(args) => export::export(args, &cli.output).await,
         Command::Decide(args) => decide::decide(args, &cli.output).await,
         Command::Report(args) => report::report(args, &cli.output).await,
+        Command::Reconcile(args) => reconcile::reconcile(args).await,
         Command::Evidence(args) => evidence::evidence(args, &cli.output).await,
         Command::Verify(args) => verify::verify(args, &cli.output).await,
         Command::Status(args) => status::status(&args),

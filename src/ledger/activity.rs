@@ -4,7 +4,7 @@
 
 use super::{LedgerError, Reading, amount::Amounts, attempts::EVERY_ATTEMPT};
 use crate::model::{
-    Credits,
+    Credits, IdempotencyKey,
     state::{Outcome, State},
 };
 use rusqlite::{Row, params};
@@ -25,6 +25,24 @@ pub struct ChargeAt {
     /// When the answer came, else when the last attempt ended, in microseconds since 1970. `None` if neither is recorded.
     pub at_us: Option<i64>,
     pub credits: Credits,
+}
+
+/// What a request was charged, and what identifies it at the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerCharge {
+    /// The catalogue name of the check.
+    pub check: String,
+    /// The key of its current generation.
+    pub key: IdempotencyKey,
+    /// Its first and current key, the service's id of the exchange, and the id of its job.
+    pub ids: Vec<String>,
+    pub state: State,
+    pub charged: Credits,
+    /// It may have been charged, and the ledger does not know.
+    pub in_doubt: bool,
+    /// Where its first row is, unless the row was corrected.
+    pub source: Option<String>,
+    pub row_number: Option<u64>,
 }
 
 /// Asks of one check that share the request of another row.
@@ -82,6 +100,29 @@ impl Reading {
         Ok(())
     }
 
+    /// What each request was charged, in the order in which they were made.
+    ///
+    /// # Errors
+    /// The ledger cannot be read, or `each` failed.
+    pub fn ledger_charges<E: From<LedgerError>>(
+        &self,
+        mut each: impl FnMut(LedgerCharge) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let sql = "SELECT request.check_name, first_key, key, answer.request_id, job.job_id, state, request.charged,
+                          possibly_charged <> 0 OR unproven > 0 OR held > 0, source.name,
+                          split.next_row_number - split.rows + ask.row_index
+                   FROM request LEFT JOIN answer ON answer.request = request.id LEFT JOIN job ON job.request = request.id
+                        LEFT JOIN ask ON ask.id = request.first_ask AND ask.request = request.id
+                        LEFT JOIN split ON split.id = ask.split LEFT JOIN source ON source.id = split.source
+                   ORDER BY request.id";
+        let mut select = self.conn.prepare(sql).map_err(LedgerError::from)?;
+        let mut rows = select.query([]).map_err(LedgerError::from)?;
+        while let Some(row) = rows.next().map_err(LedgerError::from)? {
+            each(ledger_charge(row)?)?;
+        }
+        Ok(())
+    }
+
     /// How long the last exchange of each answered request took: the check in the campaign, milliseconds, and the number
     /// of requests. The times of a check are given in ascending order.
     pub fn answer_latencies(&self, mut each: impl FnMut(Option<i64>, u64, u64)) -> Result<(), LedgerError> {
@@ -124,4 +165,23 @@ impl Reading {
         }
         Ok(waiting)
     }
+}
+
+fn ledger_charge(row: &Row<'_>) -> Result<LedgerCharge, LedgerError> {
+    let damaged = |what: &str| LedgerError::Damaged(format!("a request's {what} cannot be read"));
+    let key_of = |bytes: Vec<u8>| IdempotencyKey::from_slice(&bytes).ok_or_else(|| damaged("key"));
+    let first = key_of(row.get(1)?)?;
+    let key = row.get::<_, Option<Vec<u8>>>(2)?.map(key_of).transpose()?;
+    let named: [Option<String>; 2] = [row.get(3)?, row.get(4)?];
+    let keys = std::iter::once(first).chain(key).map(|key| key.to_string());
+    Ok(LedgerCharge {
+        check: row.get(0)?,
+        key: key.unwrap_or(first),
+        ids: keys.chain(named.into_iter().flatten()).collect(),
+        state: State::from_code(row.get(5)?).ok_or_else(|| damaged("state"))?,
+        charged: row.credits(6)?,
+        in_doubt: row.get(7)?,
+        source: row.get(8)?,
+        row_number: row.amount_if_any(9)?,
+    })
 }

@@ -67,7 +67,7 @@ mod unsent;
 mod untold;
 mod writer;
 
-pub use activity::{AttemptSpan, ChargeAt, Shared};
+pub use activity::{AttemptSpan, ChargeAt, LedgerCharge, Shared};
 pub use adopt::Adoption;
 pub use answers::{AnswerRecord, UnreadReply};
 pub use arm::{ArmOrder, NotArmed};

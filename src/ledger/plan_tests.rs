@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use std::{fs, path::Path};
 
 /// The statements that read a whole table, by a part of their text.
-const READ_ALL: [(&str, &str); 25] = [
+const READ_ALL: [(&str, &str); 26] = [
     ("coalesce(max(id), 0) + 1 FROM ask", "only the last row is read"),
     ("SELECT id FROM request WHERE state = ?1", "not before the sums say that there are such requests"),
     ("SET revision = 1 WHERE revision = 0", "once for each charge book"),
@@ -14,6 +14,7 @@ const READ_ALL: [(&str, &str); 25] = [
     ("SELECT request, armed_at, outcome FROM attempt UNION ALL", "the report"),
     ("END AS dataset", "evidence"),
     ("answer.body, reused.campaign", "evidence"),
+    ("job.job_id, state, request.charged", "a comparison with a statement"),
     ("min(armed_at), max(armed_at)", "the report"),
     ("SELECT armed_at / ?1, count(*)", "the report"),
     ("SELECT armed_at, outcome IS ?1", "the report"),

@@ -21,6 +21,7 @@ mod plan;
 mod prepare;
 mod publish;
 pub mod published;
+mod reconcile;
 pub mod report;
 mod report_doubts;
 mod report_jobs;
@@ -83,6 +84,9 @@ pub use plan::{
 };
 pub use prepare::Prepared;
 pub use publish::Tap;
+pub use reconcile::{
+    ChargeDifference, ChargeSign, Columns, DifferenceKind, ReconcileOrder, Reconciled, Tally, reconcile,
+};
 pub use report::RunReport;
 pub use report_page::{ReportOrder, Reported, report_page};
 pub use resolve::{ChargeCorrection, Resolution, correct_charge, decide, quarantined, quarantined_or_in_doubt};

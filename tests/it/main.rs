@@ -49,6 +49,8 @@ mod plan;
 mod properties;
 mod rate;
 mod real_input;
+#[cfg(unix)]
+mod reconcile;
 mod rehearsals;
 mod report;
 mod reuse;

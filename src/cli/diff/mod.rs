@@ -4,9 +4,8 @@ mod as_json;
 mod file;
 mod screen;
 
-use super::{chosen, json, output};
+use super::{chosen, json, output, table_file::TableFile};
 use clap::Args;
-use file::ChangeFile;
 use rescreen::{
     Error,
     model::{ExitCode, nearest::hint},
@@ -135,19 +134,19 @@ impl Listing {
 pub fn diff(args: &DiffArgs) -> Result<ExitCode, Error> {
     let old = chosen::published("diff", &args.old)?;
     let new = chosen::published("diff", &args.new)?;
-    let mut file = args.to.as_deref().map(|path| ChangeFile::create(path, args.format)).transpose()?;
+    let mut table = args.to.as_deref().map(|path| file::create(path, args.format)).transpose()?;
     let mut listing = Listing::new(&args.kinds, args.limit);
     let options = CompareOptions { across_modes: args.across_modes, checks: args.checks.clone() };
     let comparison = compare(&old, &new, &options, &mut |ask| {
         listing.add(ask);
         let is_written = (args.all || ask.change != Change::Unchanged)
             && (args.kinds.is_empty() || args.kinds.contains(&ask.change));
-        match file.as_mut().filter(|_| is_written) {
-            Some(file) => file.add(ask),
+        match table.as_mut().filter(|_| is_written) {
+            Some(table) => table.add(file::cells(ask)),
             None => Ok(()),
         }
     })?;
-    let written = file.map(ChangeFile::finish).transpose()?;
+    let written = table.map(TableFile::finish).transpose()?;
     // Scripts know 1 from `diff` and `git diff`. Internal errors have the same number, and a message.
     let code = if args.exit_code && listing.total > 0 { ExitCode::Internal } else { ExitCode::Complete };
     let shown = screen::Shown { comparison: &comparison, listing: &listing, folders: [&old, &new] };

@@ -42,6 +42,8 @@ fn table() -> Vec<(&'static str, Prints)> {
         ("decide out/2026-11 --from worklist.csv --json", Data),
         ("report out/2026-11", Nothing),
         ("report out/2026-11 --json", Data),
+        ("reconcile out/2026-11 --statement statement.csv", Data),
+        ("reconcile out/2026-11 --statement statement.csv --json", Data),
         ("evidence out/2026-11", Nothing),
         ("evidence out/2026-11 --to 2026-11.zip --json", Data),
         ("verify out/2026-11.evidence", Nothing),
@@ -83,6 +85,7 @@ fn prepared() -> Workspace {
     workspace.run(&[]).exits(0);
     let url = &workspace.service.url;
     let service = format!("url = \"{url}\"\nper_minute = 600000\nper_minute_max = 900000\n");
+    workspace.write("statement.csv", "request_id,credits\nr-1,1\n");
     workspace.write("service.toml", &format!("campaign = \"2026-11\"\n[service]\n{service}"));
     workspace
 }
