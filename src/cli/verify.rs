@@ -21,7 +21,7 @@ pub struct VerifyArgs {
     #[arg(value_name = "PATH")]
     path: PathBuf,
     /// Seal that was noted when the evidence was made
-    #[arg(long, value_name = "SEAL")]
+    #[arg(long, value_name = "SEAL", value_parser = seal)]
     seal: Option<String>,
     /// Folder with the published files that the evidence is about
     #[arg(long, value_name = "DIR")]
@@ -29,6 +29,14 @@ pub struct VerifyArgs {
     /// Print one JSON object on standard output (see docs/json.md)
     #[arg(long)]
     pub json: bool,
+}
+
+fn seal(text: &str) -> Result<String, String> {
+    let seal = text.trim().to_ascii_lowercase();
+    match seal.len() == 64 && seal.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        true => Ok(seal),
+        false => Err("expected 64 hexadecimal digits, as `rescreen evidence` prints them".to_owned()),
+    }
 }
 
 /// How many faults are printed. The JSON object has all.
@@ -43,6 +51,7 @@ pub async fn verify(args: VerifyArgs, output: &OutputArgs) -> Result<ExitCode, E
     let verified = verifying.await.map_err(Error::from)??;
     let is_unchanged = verified.faults.is_empty();
     let exit_code = if is_unchanged { ExitCode::Complete } else { ExitCode::Internal };
+    verified.notes.iter().for_each(|note| output.say(&printable(note)));
     let lines = lines(&verified, &path);
     match is_unchanged {
         true => lines.iter().for_each(|line| output.say(line)),
@@ -60,6 +69,7 @@ pub async fn verify(args: VerifyArgs, output: &OutputArgs) -> Result<ExitCode, E
             },
             "unchanged": is_unchanged,
             "faults": faults.collect::<Vec<_>>(),
+            "notes": verified.notes,
             "files": verified.files,
             "seal": verified.seal,
             "campaign": about.map(|about| &about.campaign),

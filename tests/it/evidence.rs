@@ -1,10 +1,11 @@
 //! The promise: evidence shows who asked what, when and at what cost, without names or answers; any later change to it is found,
 //! and so is one to the published files; and its counts add up to the input.
 
+mod published;
+
 use crate::support::{
-    door::{Act, Door, Step},
     folder::Folder,
-    program::{Said, UnderWay, rescreen, wait_until},
+    program::Said,
     rng::Rng,
     schema::valid,
     service::{Service, lifted},
@@ -296,7 +297,7 @@ fn who_makes_all_digests_anew_is_found_by_the_seal_and_by_counts_that_do_not_add
         ),
         ("requests.jsonl", "{\"request\":7,", "{\"request\":6,", "line 7: expected a request after 6"),
         ("requests.jsonl", "\"charged\":1", "\"charged\":0", "it does not add up: counts"),
-        ("asks.jsonl", part, "results/aml/part-000002.parquet", &format!("rows of {part}")),
+        ("asks.jsonl", part, "results/aml/part-000002.parquet", "expected a part that the manifest names"),
     ] {
         let whole = files(&path);
         assert!(String::from_utf8_lossy(&whole[name]).contains(from), "{from}");
@@ -309,6 +310,14 @@ fn who_makes_all_digests_anew_is_found_by_the_seal_and_by_counts_that_do_not_add
             .says(&format!("SHA256SUMS: expected the seal {seal}"));
         whole.iter().for_each(|(name, bytes)| fs::write(path.join(name), bytes).unwrap());
     }
+    folder.say(&["evidence", "2026-11", "--to", "whole", "--with-outputs"]).exits(0);
+    let whole = folder.path().join("whole");
+    fs::write(whole.join("outputs").join(part), "forged").unwrap();
+    seal_again(&whole);
+    folder
+        .say(&["verify", "whole"])
+        .exits(1)
+        .says(&format!("outputs/{part}: it is not the one that the manifest names"));
     // What adds up is found by the seal alone.
     let page = fs::read_to_string(path.join("index.html")).unwrap();
     fs::write(path.join("index.html"), page.replace("2026-11", "2026-10")).unwrap();
@@ -318,56 +327,26 @@ fn who_makes_all_digests_anew_is_found_by_the_seal_and_by_counts_that_do_not_add
 }
 
 #[test]
-fn published_files_are_compared_with_the_manifest_the_ledger_and_the_evidence() {
-    let (folder, _service, _path) = made(&[]);
-    let out = folder.path().join("out/2026-11");
-    folder.say(&["verify", "out/2026-11"]).exits(0).says("that the manifest of out/2026-11 names");
-    folder.say(&["verify", "shown", "--outputs", "out/2026-11"]).exits(0);
-    folder.say(&["verify", "out/2026-11", "--seal", "x"]).exits(2).says("expected evidence for --seal and --outputs");
-    folder.say(&["verify", "book.csv"]).exits(1).says("expected an archive of evidence");
-    folder.say(&["verify", "."]).exits(2).says("found neither");
-
-    let whole = files(&out);
-    let part = whole.keys().find(|name| name.starts_with("results/aml/")).unwrap();
-    let mut bytes = whole[part].clone();
-    bytes[200] ^= 1;
-    fs::write(out.join(part), &bytes).unwrap();
-    fs::write(out.join("results/aml/part-000009.parquet"), "").unwrap();
-    let said = folder.say(&["verify", "shown", "--outputs", "out/2026-11", "--json"]).exits(1);
-    let object = valid(&said.stdout);
-    let faults: Vec<&str> =
-        object["faults"].as_array().unwrap().iter().map(|one| one["file"].as_str().unwrap()).collect();
-    assert_eq!(faults, [part.as_str(), "results/aml/part-000009.parquet"]);
-    folder.say(&["evidence", "2026-11", "--to", "again"]).exits(11).says(part);
-    assert!(!folder.path().join("again").exists());
-    fs::remove_file(out.join("results/aml/part-000009.parquet")).unwrap();
-
-    // A manifest that describes the changed part is found by the ledger, and by the evidence.
-    let manifest = String::from_utf8(whole["manifest.json"].clone()).unwrap();
-    fs::write(out.join("manifest.json"), manifest.replace(&sha256(&whole[part]), &sha256(&bytes))).unwrap();
-    folder.say(&["verify", "out/2026-11"]).exits(1).says("manifest.json does not describe it as the ledger does");
-    fs::rename(out.join("ledger.sqlite"), folder.path().join("kept")).unwrap();
-    folder.say(&["verify", "out/2026-11"]).exits(0).says("evidence shows whether the manifest is");
-    folder.say(&["verify", "shown", "--outputs", "out/2026-11"]).exits(1).says("it is not the one in the evidence");
-}
-
-#[test]
-fn evidence_of_an_unfinished_campaign_says_so_and_none_is_made_during_a_run_or_of_older_files() {
-    let (folder, service) = desk();
-    run(&folder, &service, &["--limit", "10"]).exits(9);
-    let said = folder.say(&["evidence", "2026-11", "--to", "part"]).exits(0);
-    said.says("the campaign is not complete, and the evidence says so");
-    folder.say(&["verify", "part"]).exits(0).says("not complete: 10 rows");
-    folder.say(&["evidence", "2026-11", "--to", "part"]).exits(2).says("expected a folder that does not exist");
-    fs::remove_file(folder.path().join("out/2026-11/manifest.json")).unwrap();
-    folder.say(&["evidence", "2026-11", "--to", "more"]).exits(2).says("`rescreen collect` publishes");
-
-    let door = Door::open(|seen, _| if seen.step == Step::Check { Act::Stall } else { Act::Pass });
-    let words = ["run", "--yes", "--campaign", "2026-12", "--service", &door.url];
-    let under_way = UnderWay::start(&mut rescreen(folder.path(), &words));
-    wait_until("a request waits for its reply", || !door.seen(Step::Check).is_empty());
-    folder.say(&["evidence", "2026-12", "--to", "more"]).exits(2).says("a run is under way");
-    folder.say(&["verify", "out/2026-12"]).exits(2).says("a run is under way");
-    under_way.signal("KILL");
-    assert!(!folder.path().join("more").exists());
+fn an_archive_that_readers_take_differently_is_found() {
+    let (folder, _service, _path) = made(&["--with-outputs"]);
+    folder.say(&["evidence", "2026-11", "--to", "shown.zip"]).exits(0);
+    let whole = fs::read(folder.path().join("shown.zip")).unwrap();
+    let seal = verify(&folder.path().join("shown.zip")).seal.unwrap();
+    // A file before the others that only some readers see, and bytes that none sees.
+    let mut forged = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    forged.start_file("index.html", zip::write::SimpleFileOptions::default()).unwrap();
+    std::io::Write::write_all(&mut forged, b"FORGED").unwrap();
+    let forged = forged.finish().unwrap().into_inner();
+    let entry = &forged[..forged.windows(4).position(|four| four == b"PK\x01\x02").unwrap()];
+    for before in [entry, &[0; 800]] {
+        let mut bytes = [before, &whole[..whole.len() - 64]].concat();
+        bytes.extend(sha256(&bytes).as_bytes());
+        fs::write(folder.path().join("forged.zip"), bytes).unwrap();
+        folder.say(&["verify", "forged.zip", "--seal", &seal]).exits(1).says("forged.zip: ");
+    }
+    // An archive that was cut has no list of its files.
+    for bytes in [4, 1_000, whole.len() - 1] {
+        fs::write(folder.path().join("cut.zip"), &whole[..bytes]).unwrap();
+        folder.say(&["verify", "cut.zip"]).exits(1).says("cut.zip: ");
+    }
 }

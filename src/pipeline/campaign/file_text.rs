@@ -61,15 +61,17 @@ pub fn text(file: &CampaignFile) -> Result<String, String> {
     toml::to_string(&table).map_err(|error| error.to_string())
 }
 
-/// The text of a campaign file as the ledger records it. A constant that fills a secret field is itself the secret, so it is not in
-/// it. `None` if TOML cannot contain a value, such as a path that is not UTF-8.
+/// The text of a campaign file as the ledger records it. What fills a secret field may be the secret itself, a constant or text in a
+/// template, so only columns are recorded. `None` if TOML cannot contain a value, such as a path that is not UTF-8.
 pub fn used(file: &CampaignFile, catalogue: &Catalogue) -> Option<String> {
     let mut file = file.clone();
     for table in &mut file.checks {
         let declaration = catalogue.get(&table.check).ok()?;
         for field in declaration.fields.iter().filter(|field| field.secret) {
-            if let Some(FieldSource::Constant(secret)) = table.fields.get_mut(&field.name) {
-                *secret = "(not recorded)".into();
+            if let Some(source) = table.fields.get_mut(&field.name)
+                && !matches!(source, FieldSource::Column(_))
+            {
+                *source = FieldSource::Constant("(not recorded)".into());
             }
         }
     }
@@ -172,11 +174,19 @@ mod tests {
 
     #[test]
     fn what_is_recorded_of_a_campaign_file_has_no_secret() {
-        let text = "campaign = \"2026-11\"\n[service]\napi_key = { env = \"KEY\" }\n[[check]]\nuse = \"proof-of-address\"\n\
-                    fields.document_password = { value = \"whsec_1\" }\nfields.name = { value = \"Ann\" }\n";
-        let recorded = used(&parse(text).unwrap(), &Catalogue::built_in()).unwrap();
-        assert!(recorded.contains("Ann") && recorded.contains("(not recorded)"), "{recorded}");
-        assert!(!recorded.contains("whsec") && !recorded.contains("KEY"), "{recorded}");
+        let recorded = |password: &str| {
+            let text = format!(
+                "campaign = \"2026-11\"\n[service]\napi_key = {{ env = \"KEY\" }}\n[[check]]\nuse = \"proof-of-address\"\n\
+                 fields.document_password = {password}\nfields.expected_country = {{ value = \"za\" }}\n"
+            );
+            used(&parse(&text).unwrap(), &Catalogue::built_in()).unwrap()
+        };
+        for password in ["{ value = \"hunter1\" }", "\"{{ 'hunter2' }}\"", "\"{{ pin | default('hunter3') }}\""] {
+            let text = recorded(password);
+            assert!(text.contains("za") && text.contains("(not recorded)"), "{text}");
+            assert!(!text.contains("hunter") && !text.contains("KEY"), "{text}");
+        }
+        assert!(recorded("\"Pin\"").contains("document_password = \"Pin\""));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::{
     io::{self, Read, Seek, SeekFrom, Write},
     path::Path,
 };
-use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
+use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter, write::SimpleFileOptions};
 
 /// The comment before the digest.
 const SAYS: &str = "Evidence of rescreen. SHA-256 of all bytes before this digest: ";
@@ -67,11 +67,21 @@ fn sign(mut file: File, path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Whether an archive is, byte for byte, as it was written.
+/// Whether the name of a file is that of an archive.
+pub fn is_named(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().to_ascii_lowercase().ends_with(".zip"))
+}
+
+/// Whether an archive is, byte for byte, as it was written, and every reader finds the same files in it.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn check(path: &Path) -> Result<(), String> {
+pub fn check(path: &Path, archive: &mut ZipArchive<File>) -> Result<(), String> {
+    // The digest needs no secret, so it could be made again around entries that other readers take.
+    archive.validate_header_consistency().map_err(|fault| fault.to_string())?;
+    if archive.offset() > 0 {
+        return Err("expected an archive from its first byte, found other bytes before it".to_owned());
+    }
     let open = || files::open(path, Links::Followed).map_err(|fault| fault.to_string());
     let end = end_of(open()?).map_err(|fault| fault.to_string())?;
     let Some(stated) = end.strip_prefix(SAYS.as_bytes()) else {
@@ -92,7 +102,8 @@ pub fn check(path: &Path) -> Result<(), String> {
 /// The comment, with the digest.
 fn end_of(mut file: File) -> io::Result<Vec<u8>> {
     let mut end = Vec::new();
-    file.seek(SeekFrom::End(-((SAYS.len() + DIGEST_CHARACTERS) as i64)))?;
+    let bytes = file.metadata()?.len();
+    file.seek(SeekFrom::Start(bytes.saturating_sub((SAYS.len() + DIGEST_CHARACTERS) as u64)))?;
     file.read_to_end(&mut end)?;
     Ok(end)
 }

@@ -113,14 +113,14 @@ impl Bundle {
         self.end(path, lines.file).map(|()| lines.end)
     }
 
-    /// Writes the list of the files. Returns their number, their size and the seal.
+    /// Writes the list of the files. Returns the number of files in it, the size of all, and the seal.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn seal(mut self) -> Result<(u64, u64, String), Error> {
-        let (text, seal) = (self.checksums.text(), self.checksums.seal());
+        let (text, seal, files) = (self.checksums.text(), self.checksums.seal(), self.checksums.0.len() as u64);
         self.add(CHECKSUMS, text.as_bytes())?;
-        Ok((self.checksums.0.len() as u64, self.bytes, seal))
+        Ok((files, self.bytes, seal))
     }
 
     fn begin(&self, path: &str) -> Result<Hashed, Error> {

@@ -95,9 +95,9 @@ fn contents(facts: &Facts) -> Section {
         "The published files contain personal data. Treat these files as you treat the input.".to_owned()
     } else {
         format!(
-            "There are no names and no answers in these files. They do have idempotency keys and digests{decided}. Whoever knows \
-             what was asked about a person can recompute some of them, so keep the files from people who should not know who was \
-             checked."
+            "There are no values of rows and no answers in these files. They do have idempotency keys and digests{decided}. Whoever \
+             knows what was asked about a person can recompute some of them, so keep the files from people who should not know \
+             who was checked. Reasons and settings are there as persons typed them."
         )
     }));
     Section { id: "contents", heading: "What the files have", blocks }

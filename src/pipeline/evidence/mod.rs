@@ -1,5 +1,5 @@
 //! Evidence: a folder or an archive for an auditor. It says who ran a campaign, when and with which settings, and what became of
-//! each row and each request; its digests show any later change. Without the published files, it has no name and no answer.
+//! each row and each request; its digests show any later change. Without the published files, it has no value of a row and no answer.
 //!
 //! | file | noun |
 //! |---|---|
@@ -38,8 +38,8 @@ use facts::{ASKS, DECISIONS, FACTS, Facts, Making, OUTPUTS, PAGE, REQUESTS, camp
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// The ending of the name of an archive.
-const ARCHIVE: &str = "zip";
+/// The longest name of a person, in characters.
+const NAME_CHARACTERS_MAX: usize = 2_000;
 
 /// What to make evidence of, and where.
 pub struct EvidenceOrder<'a> {
@@ -79,6 +79,10 @@ pub struct EvidenceMade {
 /// A run is under way, the published files are not those of the ledger, something has the name of the evidence, or it cannot be
 /// written.
 pub fn evidence(order: &EvidenceOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -> Result<EvidenceMade, Error> {
+    let made_by = order.made_by.trim();
+    if made_by.is_empty() || made_by.chars().count() > NAME_CHARACTERS_MAX {
+        return Err(Error::Config("--by: expected the name of the person who makes the evidence".to_owned()));
+    }
     let reading = open_ledger(order.place)?;
     let ledger = reading.path().to_owned();
     let out = order.out.unwrap_or(files::folder_of(&ledger));
@@ -92,7 +96,7 @@ pub fn evidence(order: &EvidenceOrder<'_>, interrupted: &dyn Fn() -> Option<Stop
     let figures = Figures::read_still(&reading, out).map_err(|error| error.at_ledger(&ledger))?;
     let (manifest, text) = manifest_of(&figures, out)?;
     let to = order.to.map_or_else(|| beside(out), Path::to_owned);
-    let is_archive = to.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ARCHIVE));
+    let is_archive = archive::is_named(&to);
     let place = NewPlace::begin(&to, is_archive)?;
     // The files are apart from those of an unfinished export.
     let folder = place.folder().join(if is_archive { "evidence" } else { "" });
@@ -112,7 +116,7 @@ pub fn evidence(order: &EvidenceOrder<'_>, interrupted: &dyn Fn() -> Option<Stop
     let made_at_us = order.clock.now_us();
     let making = Making {
         made_at_us,
-        made_by: order.made_by.to_owned(),
+        made_by: made_by.to_owned(),
         asks_end,
         requests_end,
         decisions_end,
@@ -150,6 +154,9 @@ pub fn evidence(order: &EvidenceOrder<'_>, interrupted: &dyn Fn() -> Option<Stop
 
 /// The folder of the evidence, if the user names none.
 fn beside(out: &Path) -> PathBuf {
+    // `.` has no name of its own.
+    let real = if out.file_name().is_none() { out.canonicalize().ok() } else { None };
+    let out = real.as_deref().unwrap_or(out);
     let mut name = out.file_name().unwrap_or("campaign".as_ref()).to_owned();
     name.push(".evidence");
     files::folder_of(out).join(name)
@@ -157,13 +164,18 @@ fn beside(out: &Path) -> PathBuf {
 
 /// The manifest, which must count what the ledger counts, and its text.
 fn manifest_of(figures: &Figures, out: &Path) -> Result<(Manifest, Vec<u8>), Error> {
-    let published = figures.published.as_ref().filter(|_| figures.is_published());
-    let published = published.filter(|published| !published.manifest.under_way).ok_or_else(|| {
+    let shown = out.display();
+    let published = figures.published.as_ref().ok_or_else(|| {
         Error::Config(format!(
-            "{}: expected the outputs of all that the ledger has, found older ones, or none; `rescreen collect` publishes",
-            out.display()
+            "{shown}: expected the outputs of the campaign, found no {MANIFEST_NAME}; name their folder, or the campaign file with -c, \
+             if they are elsewhere; otherwise `rescreen collect` publishes"
         ))
     })?;
+    if published.manifest.under_way || !figures.is_published() {
+        return Err(Error::Config(format!(
+            "{shown}: expected the outputs of all that the ledger has, found older ones; `rescreen collect` publishes"
+        )));
+    }
     let path = out.join(MANIFEST_NAME);
     let text = files::read(&path, Links::Refused, u64::MAX);
     let text = text.map_err(|fault| SinkError::Storage { path: path.clone(), step: "reading", fault })?;

@@ -38,11 +38,13 @@ impl NewPlace {
             let message = "--to -: an export is not written to standard output; name a new file or folder";
             return Err(Error::Config(message.to_owned()));
         }
-        if std::fs::symlink_metadata(to).is_ok() {
-            let noun = if is_file { "file" } else { "folder" };
+        let noun = |is_file: bool| if is_file { "file" } else { "folder" };
+        if let Ok(found) = std::fs::symlink_metadata(to) {
             return Err(Error::Config(format!(
-                "--to {}: expected a {noun} that does not exist, found one; name a new {noun}",
-                to.display()
+                "--to {}: expected a {} that does not exist, found a {}; name a new one",
+                to.display(),
+                noun(is_file),
+                noun(!found.is_dir()),
             )));
         }
         let parent = files::folder_of(to);
@@ -56,7 +58,14 @@ impl NewPlace {
         remove_left_behind(parent);
         let temporary = builder.tempdir_in(parent).map_err(failed(to, "creating"))?;
         let in_use = mark_in_use(temporary.path()).map_err(failed(to, "creating"))?;
-        sink::refuse_inside_another(temporary.path())?;
+        sink::refuse_inside_another(temporary.path()).map_err(|error| match error {
+            SinkError::OtherLedger { path, .. } => Error::Config(format!(
+                "--to {}: expected a place outside the published files of {}, where queries would find it; name another one",
+                to.display(),
+                path.display()
+            )),
+            other => other.into(),
+        })?;
         Ok(NewPlace { to: to.to_owned(), parent: parent.to_owned(), temporary, in_use })
     }
 

@@ -75,9 +75,9 @@ fn an_unknown_format_a_wrong_name_and_a_taken_name_are_refused_with_what_to_do()
         (&["--to", "x", "--format", "excel"][..], "expected `parquet`, `jsonl`, `csv` or `xlsx`, found `excel`"),
         (&["--to", "x", "--format", "xlsx"], "expected the name of a new workbook, which ends in .xlsx"),
         (&["--to", "x.csv"], "name a folder, or use --wide or --worklist for one file"),
-        (&["--to", "book.csv", "--wide"], "expected a file that does not exist, found one; name a new file"),
+        (&["--to", "book.csv", "--wide"], "expected a file that does not exist, found a file; name a new one"),
         (&["--to", "-", "--wide"], "an export is not written to standard output; name a new file or folder"),
-        (&["--to", "out"], "expected a folder that does not exist, found one; name a new folder"),
+        (&["--to", "out"], "expected a folder that does not exist, found a folder; name a new one"),
         (&["--to", "x", "--verdict", "revew"], "found `revew`; did you mean `review`?"),
         (&["--to", "x", "--check", "director"], "found `director`; did you mean `director-aml`?"),
     ] {

@@ -29,7 +29,7 @@ use crate::{
 };
 use lines::is_chained;
 use package::Package;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 /// What to verify.
 pub struct VerifyOrder<'a> {
@@ -53,6 +53,7 @@ pub fn verify(order: &VerifyOrder<'_>) -> Result<Verified, Error> {
                 let found = outputs::outputs(outputs, Some(&manifest))?;
                 verified.files += found.files;
                 verified.faults.extend(found.faults);
+                verified.notes.extend(found.notes);
             }
             Ok(verified)
         }
@@ -64,20 +65,21 @@ pub fn verify(order: &VerifyOrder<'_>) -> Result<Verified, Error> {
         None if PublishedFolder::is_at(order.path) || ledger_in(order.path).is_file() => {
             outputs::outputs(order.path, None)
         }
-        None => Err(Error::Config(format!(
-            "{}: expected evidence ({CHECKSUMS}, or a .zip file), or published files ({MANIFEST_NAME}), found neither",
-            order.path.display()
-        ))),
+        None => Err(package::neither(order.path)),
     }
 }
 
 /// Verifies evidence. Also returns the text of its manifest, if the files are as they were.
 fn evidence(mut package: Package, seal: Option<&str>) -> (Verified, Option<Vec<u8>>) {
-    let mut verified = Verified { subject: Subject::Evidence, files: 0, faults: Vec::new(), seal: None, about: None };
+    let (faults, notes) = (Vec::new(), Vec::new());
+    let mut verified = Verified { subject: Subject::Evidence, files: 0, faults, notes, seal: None, about: None };
     let faults = &mut verified.faults;
     let mut add = |file: &str, fault: String| faults.push(Fault { file: file.to_owned(), fault });
     if let Err(fault) = package.whole() {
         add(&package.name(), fault);
+        if !package.is_readable() {
+            return (verified, None);
+        }
     }
     let text = package.content(CHECKSUMS).and_then(|bytes| files::text(bytes).map_err(|fault| fault.to_string()));
     let list = match text.and_then(|text| Checksums::parse(&text)) {
@@ -87,7 +89,7 @@ fn evidence(mut package: Package, seal: Option<&str>) -> (Verified, Option<Vec<u
             return (verified, None);
         }
     };
-    if let Some(seal) = seal.filter(|seal| !seal.eq_ignore_ascii_case(&list.seal())) {
+    if let Some(seal) = seal.filter(|seal| *seal != list.seal()) {
         add(CHECKSUMS, format!("expected the seal {seal}, found {}", list.seal()));
     }
     (verified.seal, verified.files) = (Some(list.seal()), list.0.len() as u64);
@@ -95,7 +97,7 @@ fn evidence(mut package: Package, seal: Option<&str>) -> (Verified, Option<Vec<u
     if !verified.faults.is_empty() {
         return (verified, None);
     }
-    match content(&mut package) {
+    match content(&mut package, &list) {
         Ok((about, manifest)) => {
             verified.about = Some(about);
             (verified, Some(manifest))
@@ -111,8 +113,8 @@ fn evidence(mut package: Package, seal: Option<&str>) -> (Verified, Option<Vec<u
 fn changed_files(package: &mut Package, list: &Checksums) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut add = |file: &str, fault: String| faults.push(Fault { file: file.to_owned(), fault });
-    let found = match package.names() {
-        Ok(found) => found,
+    let found: BTreeSet<String> = match package.names() {
+        Ok(found) => found.into_iter().collect(),
         Err(fault) => {
             add(&package.name(), fault);
             return faults;
@@ -146,7 +148,7 @@ fn changed(package: &mut Package, name: &str) -> String {
 }
 
 /// What evidence is about, and the text of its manifest. Its figures must add up.
-fn content(package: &mut Package) -> Result<(About, Vec<u8>), Fault> {
+fn content(package: &mut Package, list: &Checksums) -> Result<(About, Vec<u8>), Fault> {
     let at = |file: &str| {
         let file = file.to_owned();
         move |fault: String| Fault { file, fault }
@@ -162,6 +164,12 @@ fn content(package: &mut Package) -> Result<(About, Vec<u8>), Fault> {
     let text = package.content(&path).map_err(at(&path))?;
     let manifest: Manifest = serde_json::from_slice(&text).map_err(|fault| at(&path)(fault.to_string()))?;
     adds_up(&facts, &manifest).map_err(at(FACTS))?;
+    for part in manifest.all_files().filter(|_| facts.has_outputs) {
+        let path = format!("{OUTPUTS}/{}", part.path);
+        if list.0.get(&path) != Some(&part.sha256) {
+            return Err(at(&path)("it is not the one that the manifest names".to_owned()));
+        }
+    }
     recount::recount(package, &facts, &manifest)?;
     let Facts { campaign, mode, complete, input, requests, made_at, made_by, .. } = facts;
     let (rows, credits, made) = (input.rows, requests.credits_charged, Some((made_at, made_by)));

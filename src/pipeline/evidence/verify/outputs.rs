@@ -5,7 +5,7 @@ use crate::{
     error::Error,
     files::{self, Links},
     ledger::{Reading, is_in_use},
-    pipeline::campaign::place::ledger_in,
+    pipeline::{campaign::place::ledger_in, wording::counted},
     sink::{DatasetKind, MANIFEST_NAME, Part, PublishedFolder, SinkError},
 };
 use std::{
@@ -42,25 +42,31 @@ pub fn outputs(path: &Path, evidence: Option<&[u8]>) -> Result<Verified, Error> 
         }
         named.insert(part.path);
     }
-    for file in in_datasets(path).into_iter().filter(|file| !named.contains(file)) {
+    let mut notes = Vec::new();
+    let recorded = by_ledger(path).unwrap_or_else(|fault| {
+        notes.push(format!("the ledger beside the files was not compared: {fault}"));
+        None
+    });
+    let recorded = recorded.unwrap_or_default();
+    for file in in_results(path).into_iter().filter(|file| !named.contains(file) && !recorded.contains_key(file)) {
         add(&file, format!("it was added: {MANIFEST_NAME} does not name it"));
     }
-    match by_ledger(path) {
-        Ok(None) => {}
-        Ok(Some(recorded)) => {
-            let stated = |kind| manifest.datasets.iter().filter(move |one| one.kind == kind).flat_map(|one| &one.parts);
-            let stated = [DatasetKind::Results, DatasetKind::Answers].into_iter().flat_map(stated);
-            // The empty part of a check is not in the ledger.
-            for part in stated.filter(|part| part.rows > 0) {
-                if recorded.get(&part.path) != Some(&(part.bytes, part.sha256.clone())) {
-                    add(&part.path, format!("{MANIFEST_NAME} does not describe it as the ledger does"));
-                }
-            }
-            for path in recorded.keys().filter(|path| !named.contains(*path)) {
-                add(path, format!("the ledger has it, and {MANIFEST_NAME} does not name it"));
+    if !recorded.is_empty() {
+        let stated = |kind| manifest.datasets.iter().filter(move |one| one.kind == kind).flat_map(|one| &one.parts);
+        let stated = [DatasetKind::Results, DatasetKind::Answers].into_iter().flat_map(stated);
+        // The empty part of a check is not in the ledger.
+        for part in stated.filter(|part| part.rows > 0) {
+            if recorded.get(&part.path) != Some(&Some((part.bytes, part.sha256.clone()))) {
+                add(&part.path, format!("{MANIFEST_NAME} does not describe it as the ledger does"));
             }
         }
-        Err(fault) => add("ledger.sqlite", fault.to_string()),
+        let unnamed = recorded.keys().filter(|path| !named.contains(*path)).count();
+        if unnamed > 0 {
+            notes.push(format!(
+                "the ledger has {} that {MANIFEST_NAME} does not name, as after a run that was killed; `rescreen collect` publishes",
+                counted(unnamed as u64, "file", "files")
+            ));
+        }
     }
     let about = About {
         campaign: manifest.campaign.clone(),
@@ -71,7 +77,7 @@ pub fn outputs(path: &Path, evidence: Option<&[u8]>) -> Result<Verified, Error> 
         made: None,
     };
     let (subject, files) = (Subject::Outputs, named.len() as u64);
-    Ok(Verified { subject, files, faults, seal: None, about: Some(about) })
+    Ok(Verified { subject, files, faults, notes, seal: None, about: Some(about) })
 }
 
 fn unchanged(folder: &PublishedFolder, part: &Part) -> Result<(), String> {
@@ -86,28 +92,28 @@ fn unchanged(folder: &PublishedFolder, part: &Part) -> Result<(), String> {
     }
 }
 
-/// The files in the folders of the datasets, which a query would read. Hidden files are not read.
-fn in_datasets(folder: &Path) -> Vec<String> {
-    const KINDS: [DatasetKind; 5] =
-        [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped, DatasetKind::Answers];
+/// The files in the folders whose files a query reads by a pattern. Others are read through the manifest, and hidden ones not at all.
+fn in_results(folder: &Path) -> Vec<String> {
     let of_kind = |kind: DatasetKind| {
         let files = files::files_in(&folder.join(kind.as_str())).unwrap_or_default();
         files.into_iter().map(move |file| format!("{}/{file}", kind.as_str()))
     };
     let is_hidden = |file: &String| file.split('/').any(|part| part.starts_with('.'));
-    KINDS.into_iter().flat_map(of_kind).filter(|file| !is_hidden(file)).collect()
+    [DatasetKind::Results, DatasetKind::Answers].into_iter().flat_map(of_kind).filter(|file| !is_hidden(file)).collect()
 }
 
-/// Files by their paths: size in bytes and SHA-256 of each.
-type Recorded = BTreeMap<String, (u64, String)>;
+/// Files by their paths: size in bytes and SHA-256 of each, once it is complete.
+type Recorded = BTreeMap<String, Option<(u64, String)>>;
 
 /// The result parts as the ledger records them; `None` without a ledger.
 fn by_ledger(folder: &Path) -> Result<Option<Recorded>, Error> {
     let Some(reading) = Reading::find(&ledger_in(folder))? else { return Ok(None) };
     let mut recorded = BTreeMap::new();
     for part in reading.parts()? {
-        recorded.extend(part.answers.clone().map(|answers| (part.answers_path(), answers)));
-        recorded.extend(part.written.map(|written| (part.path, written)));
+        if part.answers.is_some() {
+            recorded.insert(part.answers_path(), part.answers);
+        }
+        recorded.insert(part.path, part.written);
     }
     Ok(Some(recorded))
 }

@@ -4,6 +4,7 @@ use super::super::{archive, checksums::CHECKSUMS, facts::FACTS};
 use crate::{
     error::Error,
     files::{self, Links},
+    sink::MANIFEST_NAME,
 };
 use std::{
     borrow::Cow,
@@ -16,6 +17,9 @@ use zip::ZipArchive;
 /// The most bytes of a file that is read as a whole. A list of 100,000 files takes a tenth of this.
 const WHOLE_BYTES_MAX: u64 = 256 << 20;
 
+/// How an archive begins.
+const BEGINS: [u8; 4] = *b"PK\x03\x04";
+
 /// Evidence.
 pub struct Package {
     path: PathBuf,
@@ -27,7 +31,7 @@ impl Package {
     /// Opens evidence; `None` if the path is a folder without any.
     ///
     /// # Errors
-    /// There is nothing at the path.
+    /// There is nothing at the path, or a file that is no archive.
     pub fn open(path: &Path) -> Result<Option<Package>, Error> {
         let found = std::fs::metadata(path);
         let found = found.map_err(|fault| Error::Config(format!("{}: {fault}", path.display())))?;
@@ -35,8 +39,14 @@ impl Package {
             let is_evidence = [CHECKSUMS, FACTS].iter().any(|name| path.join(name).is_file());
             return Ok(is_evidence.then(|| Package { path: path.to_owned(), archive: None }));
         }
-        let file = files::open(path, Links::Followed).map_err(|fault| fault.to_string());
-        let archive = file.and_then(|file| ZipArchive::new(file).map_err(|fault| fault.to_string()));
+        let mut file = files::open(path, Links::Followed)
+            .map_err(|fault| Error::Config(format!("{}: {fault}", path.display())))?;
+        let mut begins = [0; BEGINS.len()];
+        let begins = file.read_exact(&mut begins).is_ok_and(|()| begins == BEGINS);
+        if !begins && !archive::is_named(path) {
+            return Err(neither(path));
+        }
+        let archive = ZipArchive::new(file).map_err(|fault| fault.to_string());
         Ok(Some(Package { path: path.to_owned(), archive: Some(archive.map(Box::new)) }))
     }
 
@@ -51,12 +61,17 @@ impl Package {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn whole(&self) -> Result<(), String> {
-        match &self.archive {
+    pub fn whole(&mut self) -> Result<(), String> {
+        match &mut self.archive {
             None => Ok(()),
-            Some(Ok(_)) => archive::check(&self.path),
+            Some(Ok(archive)) => archive::check(&self.path, archive),
             Some(Err(fault)) => Err(format!("expected an archive of evidence: {fault}")),
         }
+    }
+
+    /// Whether files can be read from it.
+    pub fn is_readable(&self) -> bool {
+        !matches!(self.archive, Some(Err(_)))
     }
 
     /// The paths of its files, with `/`.
@@ -106,6 +121,14 @@ impl Package {
             }
         })
     }
+}
+
+/// The error of a path where neither evidence nor published files are.
+pub fn neither(path: &Path) -> Error {
+    Error::Config(format!(
+        "{}: expected evidence ({CHECKSUMS}, or a .zip file), or published files ({MANIFEST_NAME}), found neither",
+        path.display()
+    ))
 }
 
 /// Why a file could not be read, or what is wrong with its content.

@@ -36,24 +36,24 @@ pub fn adds_up(facts: &Facts, manifest: &Manifest) -> Result<(), String> {
 
 /// Counts the lines again.
 pub fn recount(package: &mut Package, facts: &Facts, manifest: &Manifest) -> Result<(), Fault> {
-    let mut asks = AskCount::default();
-    let end = read(package, ASKS, |line| {
-        asks.add(serde_json::from_str(line).map_err(|fault| fault.to_string())?);
-        Ok(())
-    })?;
+    let parts = manifest.datasets.iter().filter(|one| one.kind == DatasetKind::Results).flat_map(|one| &one.parts);
+    let mut asks = AskCount {
+        checks: facts.checks.iter().map(|totals| (totals.check.clone(), CheckTotals::default())).collect(),
+        unreadable: 0,
+        parts: parts.clone().map(|part| (part.path.clone(), 0)).collect(),
+    };
+    let end = read(package, ASKS, |line| asks.add(serde_json::from_str(line).map_err(|fault| fault.to_string())?))?;
     expect(ASKS, "end", &facts.asks_end, &end)?;
     for totals in &facts.checks {
         let found = asks.checks.remove(&totals.check).unwrap_or_default();
         let found = CheckTotals { check: totals.check.clone(), by_verdict: totals.by_verdict.clone(), ..found };
         expect(ASKS, &format!("counts of `{}`", totals.check), totals, &found)?;
     }
-    expect(ASKS, "checks beside those", &Vec::<&String>::new(), &asks.checks.keys().collect())?;
     expect(ASKS, "unreadable rows", &facts.input.unreadable_rows, &asks.unreadable)?;
-    for part in manifest.datasets.iter().filter(|one| one.kind == DatasetKind::Results).flat_map(|one| &one.parts) {
+    for part in parts {
         let found = asks.parts.remove(&part.path).unwrap_or_default();
         expect(ASKS, &format!("rows of {}", part.path), &part.rows, &found)?;
     }
-    expect(ASKS, "parts beside those", &Vec::<&String>::new(), &asks.parts.keys().collect())?;
 
     let (mut requests, mut last) = (RequestTotals::default(), RequestId(0));
     let end = read(package, REQUESTS, |line| {
@@ -77,8 +77,7 @@ pub fn recount(package: &mut Package, facts: &Facts, manifest: &Manifest) -> Res
     Ok(())
 }
 
-/// What the lines of asks add up to.
-#[derive(Default)]
+/// What the lines of asks add up to, for the checks and parts that are stated.
 struct AskCount {
     checks: BTreeMap<String, CheckTotals>,
     unreadable: u64,
@@ -87,23 +86,25 @@ struct AskCount {
 }
 
 impl AskCount {
-    fn add(&mut self, ask: AskTrail) {
+    fn add(&mut self, ask: AskTrail) -> Result<(), String> {
         let Some(check) = ask.check else {
             self.unreadable += 1;
-            return;
+            return Ok(());
         };
-        let totals = self.checks.entry(check).or_default();
+        let totals = self.checks.get_mut(&check).ok_or("expected a check that is stated, found another one")?;
         totals.asks += 1;
         totals.credits = totals.credits.saturating_add(ask.credits.0);
         match ask.dataset.as_str() {
+            "results" => totals.results += 1,
             "failures" => totals.failures += 1,
             "skipped" => totals.skipped += 1,
             "pending" => totals.pending += 1,
-            _ => totals.results += 1,
+            _ => return Err("expected the name of a dataset, found another one".to_owned()),
         }
         if let Some(part) = ask.part {
-            *self.parts.entry(part).or_default() += 1;
+            *self.parts.get_mut(&part).ok_or("expected a part that the manifest names, found another one")? += 1;
         }
+        Ok(())
     }
 }
 

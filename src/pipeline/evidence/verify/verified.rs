@@ -23,6 +23,8 @@ pub struct Verified {
     /// Files that were read.
     pub files: u64,
     pub faults: Vec<Fault>,
+    /// What could not be compared, and what else a reader should know.
+    pub notes: Vec<String>,
     /// The seal that was found.
     pub seal: Option<String>,
     /// What it is about, unless that cannot be read.
