@@ -34,7 +34,7 @@ pub struct ReconcileArgs {
     /// Column with the charge in credits [default: by its name]
     #[arg(long, value_name = "COLUMN")]
     amount: Option<String>,
-    /// Whether charges are positive or negative numbers; others are refunds [default: as the statement shows]
+    /// Whether charges are positive or negative numbers, the others being refunds; needed if any number is negative
     #[arg(long, value_name = "SIGN")]
     charges: Option<Sign>,
     /// How many differences to list
@@ -108,7 +108,7 @@ fn compare(args: ReconcileArgs, places: &[PathBuf]) -> Result<ExitCode, Error> {
     let order = ReconcileOrder {
         places,
         statement: &args.statement,
-        columns: Columns { ids: &args.ids, amount: args.amount.as_deref() },
+        columns: Columns { ids: args.ids, amount: args.amount },
         charges: args.charges.map(|sign| match sign {
             Sign::Positive => ChargeSign::Positive,
             Sign::Negative => ChargeSign::Negative,
@@ -125,6 +125,7 @@ fn compare(args: ReconcileArgs, places: &[PathBuf]) -> Result<ExitCode, Error> {
         }
     })?;
     let written = file.map(TableFile::finish).transpose()?;
+    reconciled.warnings.iter().for_each(|warning| to_stderr(warning));
     let differs = reconciled.differing() > 0;
     let code = if args.exit_code && differs { ExitCode::Internal } else { ExitCode::Complete };
     if args.json {
@@ -140,18 +141,26 @@ fn compare(args: ReconcileArgs, places: &[PathBuf]) -> Result<ExitCode, Error> {
 }
 
 fn lines(reconciled: &Reconciled, listed: &[ChargeDifference]) -> Vec<String> {
-    let Reconciled { campaigns, lines, without_id, agree, open_doubts, .. } = reconciled;
-    let mut shown =
-        vec![format!("{} of the statement, compared with {}", counted(*lines, "line", "lines"), campaigns.join(", "))];
+    let Reconciled { campaigns, lines, without_id, agree, unsettled, columns, statement_credits, .. } = reconciled;
+    let amount = columns.amount.as_deref().unwrap_or_default();
+    let mut shown = vec![
+        format!("{} of the statement, compared with {}", counted(*lines, "line", "lines"), campaigns.join(", ")),
+        format!("identity: {}; charge: {amount}, {}", columns.ids.join(", "), sign_of(reconciled)),
+        format!(
+            "statement: {}; ledgers: {}",
+            credits(*statement_credits),
+            counted(reconciled.ledger_credits, "credit", "credits")
+        ),
+    ];
     if without_id.count > 0 {
         shown.push(format!(
-            "{} without an identity, with {} credits in sum, such as totals or top-ups: not compared",
+            "not compared: {} without an identity, such as totals or top-ups: {}",
             counted(without_id.count, "line", "lines"),
-            without_id.stated
+            credits(without_id.stated)
         ));
     }
     shown.push(format!(
-        "{} agree: {}",
+        "equal: {}, {}",
         counted(agree.count, "charged request", "charged requests"),
         counted(agree.ledger, "credit", "credits")
     ));
@@ -160,28 +169,28 @@ fn lines(reconciled: &Reconciled, listed: &[ChargeDifference]) -> Vec<String> {
         if count == 0 {
             continue;
         }
-        let requests = counted(count, "request", "requests");
+        let (requests, stated) = (counted(count, "request", "requests"), credits(stated));
         shown.push(match kind {
             DifferenceKind::OtherAmount => {
-                format!("{requests} with another amount: {} in the ledger, {stated} in the statement", grouped(ledger))
+                format!("another amount: {requests}, {} in the ledger, {stated} in the statement", grouped(ledger))
             }
-            DifferenceKind::InDoubt => format!(
-                "{requests} in doubt in the ledger, and charged by the statement: {stated} credits; `rescreen resolve --list \
-                 --include-in-doubt` lists them"
+            DifferenceKind::Unsettled => format!(
+                "not settled in the ledger, and charged by the statement: {requests}, {stated}; `rescreen collect` settles what it \
+                 can"
             ),
             DifferenceKind::OnlyLedger => {
-                format!("{requests} only in the ledger: {}", counted(ledger, "credit", "credits"))
+                format!("only in the ledger: {requests}, {}", counted(ledger, "credit", "credits"))
             }
-            DifferenceKind::OnlyStatement => {
-                let lines = counted(count, "line", "lines");
-                format!("{lines} only in the statement: {stated} credits; name all campaigns that it is about")
-            }
+            DifferenceKind::OnlyStatement => format!(
+                "only in the statement: {}, {stated}; name all campaigns that it is about",
+                counted(count, "line", "lines")
+            ),
         });
     }
-    if *open_doubts > 0 {
+    if *unsettled > 0 {
         shown.push(format!(
-            "{} in doubt, which the statement does not have",
-            counted(*open_doubts, "request is", "requests are")
+            "not settled in the ledger, and not charged by the statement: {}",
+            counted(*unsettled, "request", "requests")
         ));
     }
     if reconciled.differing() == 0 {
@@ -199,6 +208,19 @@ fn lines(reconciled: &Reconciled, listed: &[ChargeDifference]) -> Vec<String> {
         shown.push(format!("… and {} more; --limit N lists more, --to FILE writes all", grouped(more)));
     }
     shown
+}
+
+/// `5 credits`, or `-1 credit` if refunds are more than charges.
+fn credits(sum: i64) -> String {
+    let minus = if sum < 0 { "-" } else { "" };
+    format!("{minus}{}", counted(sum.unsigned_abs(), "credit", "credits"))
+}
+
+fn sign_of(reconciled: &Reconciled) -> &'static str {
+    match reconciled.charges {
+        ChargeSign::Positive => "positive",
+        ChargeSign::Negative => "negative",
+    }
 }
 
 fn cells(difference: &ChargeDifference) -> Vec<Cell> {
@@ -230,7 +252,12 @@ fn fields(reconciled: &Reconciled, to: Option<&str>) -> Value {
         "lines": reconciled.lines,
         "without_id": tally(reconciled.without_id),
         "agree": tally(reconciled.agree),
-        "open_doubts": reconciled.open_doubts,
+        "unsettled": reconciled.unsettled,
+        "id_columns": reconciled.columns.ids,
+        "amount_column": reconciled.columns.amount,
+        "charges": sign_of(reconciled),
+        "statement_credits": reconciled.statement_credits,
+        "ledger_credits": reconciled.ledger_credits,
         "differing": reconciled.differing(),
         "differences": differences.into_iter().collect::<Map<_, _>>(),
         "to": to,

@@ -38,8 +38,6 @@ pub struct LedgerCharge {
     pub ids: Vec<String>,
     pub state: State,
     pub charged: Credits,
-    /// It may have been charged, and the ledger does not know.
-    pub in_doubt: bool,
     /// Where its first row is, unless the row was corrected.
     pub source: Option<String>,
     pub row_number: Option<u64>,
@@ -108,10 +106,11 @@ impl Reading {
         &self,
         mut each: impl FnMut(LedgerCharge) -> Result<(), E>,
     ) -> Result<(), E> {
-        let sql = "SELECT request.check_name, first_key, key, answer.request_id, job.job_id, state, request.charged,
-                          possibly_charged <> 0 OR unproven > 0 OR held > 0, source.name,
+        let sql = "SELECT request.check_name, first_key, key, iif(reused.request IS NULL, answer.request_id, NULL), job.job_id,
+                          state, request.charged, source.name,
                           split.next_row_number - split.rows + ask.row_index
                    FROM request LEFT JOIN answer ON answer.request = request.id LEFT JOIN job ON job.request = request.id
+                        LEFT JOIN reused ON reused.request = request.id
                         LEFT JOIN ask ON ask.id = request.first_ask AND ask.request = request.id
                         LEFT JOIN split ON split.id = ask.split LEFT JOIN source ON source.id = split.source
                    ORDER BY request.id";
@@ -180,8 +179,7 @@ fn ledger_charge(row: &Row<'_>) -> Result<LedgerCharge, LedgerError> {
         ids: keys.chain(named.into_iter().flatten()).collect(),
         state: State::from_code(row.get(5)?).ok_or_else(|| damaged("state"))?,
         charged: row.credits(6)?,
-        in_doubt: row.get(7)?,
-        source: row.get(8)?,
-        row_number: row.amount_if_any(9)?,
+        source: row.get(7)?,
+        row_number: row.amount_if_any(8)?,
     })
 }

@@ -14,7 +14,7 @@ const READ_ALL: [(&str, &str); 26] = [
     ("SELECT request, armed_at, outcome FROM attempt UNION ALL", "the report"),
     ("END AS dataset", "evidence"),
     ("answer.body, reused.campaign", "evidence"),
-    ("job.job_id, state, request.charged", "a comparison with a statement"),
+    ("iif(reused.request IS NULL, answer.request_id, NULL), job.job_id", "a comparison with a statement"),
     ("min(armed_at), max(armed_at)", "the report"),
     ("SELECT armed_at / ?1, count(*)", "the report"),
     ("SELECT armed_at, outcome IS ?1", "the report"),

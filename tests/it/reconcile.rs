@@ -85,18 +85,30 @@ fn the_record_of_the_service_agrees_with_the_ledger_in_every_form_that_a_stateme
                 .replace(',', ";"),
             &[],
         ),
-        ("negative.csv", text.replace(",AML,1", ",AML,-1.00") + "2026-11-30,,Top-up,500\n", &[]),
+        ("braces.csv", text.replace("2026-11-03,", "2026-11-03,{").replace(",AML", "},AML"), &[]),
+        (
+            "negative.csv",
+            text.replace(",AML,1", ",AML,-1.00") + "2026-11-30,,Top-up,R 500\n",
+            &["--charges", "negative"],
+        ),
         ("november.jsonl", json_lines, &[]),
         ("refunded.csv", refunded.clone(), &["--charges", "positive"]),
     ] {
         folder.write(name, text);
         let words = ["reconcile", "2026-11", "--exit-code", "--statement", name];
         let said = folder.say(&[&words[..], more].concat()).exits(0);
-        said.shows("49 charged requests agree: 49 credits").shows("nothing differs");
+        said.shows("equal: 49 charged requests, 49 credits").shows("nothing differs");
     }
     let said = folder.say(&["reconcile", "2026-11", "--statement", "refunded.csv"]).exits(2);
-    said.says("say which are charges with --charges positive");
-    folder.say(&["reconcile", "2026-11", "--statement", "negative.csv"]).exits(0).shows("1 line without an identity");
+    said.says("some amounts are negative");
+    let words = ["reconcile", "2026-11", "--statement", "negative.csv"];
+    folder.say(&words).exits(2).says("say whether these are charges (--charges negative) or refunds");
+    let said = folder.say(&[&words[..], &["--charges", "negative"]].concat()).exits(0);
+    said.shows("identity: Idempotency Key; charge: Credits, negative").shows("1 line without an identity");
+    // Refunds alone are no charges.
+    let said = folder.say(&[&words[..], &["--charges", "positive"]].concat()).exits(0);
+    said.shows("statement: -49 credits; ledgers: 49 credits")
+        .shows("another amount: 49 requests, 49 in the ledger, -49 credits");
 }
 
 #[test]
@@ -113,7 +125,7 @@ fn what_only_one_has_and_other_amounts_are_found_with_the_row_and_the_line() {
     assert_eq!((&object["lines"], &object["agree"]), (&50.into(), &tally(47, 47, 47)));
     assert_eq!(
         object["differences"],
-        json!({ "other_amount": tally(1, 1, 2), "in_doubt": tally(0, 0, 0), "only_ledger": tally(1, 1, 0),
+        json!({ "other_amount": tally(1, 1, 2), "unsettled": tally(0, 0, 0), "only_ledger": tally(1, 1, 0),
                 "only_statement": tally(1, 0, 7) })
     );
     let text = std::fs::read_to_string(folder.path().join("differences.jsonl")).unwrap();
@@ -138,14 +150,15 @@ fn what_only_one_has_and_other_amounts_are_found_with_the_row_and_the_line() {
 
     let said =
         folder.say(&["reconcile", "2026-11", "--statement", "statement.csv", "--exit-code", "--limit", "2"]).exits(1);
-    let shown = said.shows("1 request with another amount: 1 in the ledger, 2 in the statement");
-    let shown = shown.shows("1 request only in the ledger: 1 credit").shows("1 line only in the statement: 7 credits");
+    let shown = said.shows("another amount: 1 request, 1 in the ledger, 2 credits in the statement");
+    let shown =
+        shown.shows("only in the ledger: 1 request, 1 credit").shows("only in the statement: 1 line, 7 credits");
     shown.shows("… and 1 more; --limit N lists more, --to FILE writes all");
     folder.say(&["reconcile", "2026-11", "--statement", "statement.csv", "--to", "differences.jsonl"]).exits(2);
     folder
         .say(&["reconcile", "2026-11", "--statement", "book.csv"])
         .exits(2)
-        .says("found `no`, `name`; name it with --id COLUMN");
+        .says("found `no`, `name`; the first line must have the names of the columns; name it with --id COLUMN");
 }
 
 #[test]
@@ -159,6 +172,45 @@ fn a_statement_about_two_campaigns_needs_both() {
     let both = compared(&folder, &["2026-12"]);
     assert_eq!((&both["agree"], &both["differing"]), (&tally(98, 98, 98), &0.into()));
     assert_eq!(both["campaigns"], json!(["2026-11", "2026-12"]));
+    // A ledger counts once, also as a copy.
+    std::fs::create_dir(folder.path().join("copy")).unwrap();
+    folder.copy(&folder.path().join("out/2026-11/ledger.sqlite"), "copy/ledger.sqlite");
+    for again in ["out/2026-11", "copy"] {
+        let words = ["reconcile", "2026-11", again, "--statement", "statement.csv"];
+        folder.say(&words).exits(2).says(&format!("{again}: expected each ledger once"));
+    }
+}
+
+#[test]
+fn a_reused_answer_is_not_charged_again_and_rehearsals_are_refused() {
+    let (folder, service) = (desk(), Service::start(lifted()));
+    run(&folder, "2026-11", &service.url);
+    let words = ["run", "--yes", "--campaign", "2026-12", "--service", &service.url, "--changed-since", "2026-11"];
+    folder.say(&[&words[..], &["--even-if-list-changed"]].concat()).exits(0);
+    folder.write("statement.csv", statement(&charged(&service.simulator)));
+    let words = ["reconcile", "2026-12", "--statement", "statement.csv", "--json"];
+    let object = valid(&folder.say(&words).exits(0).stdout);
+    assert_eq!((&object["agree"], &object["differences"]["only_statement"]), (&tally(0, 0, 0), &tally(49, 0, 49)));
+    folder.say(&["run", "--simulate", "--campaign", "2026-11"]).exits(0);
+    let words = ["reconcile", "out/rehearsals/2026-11", "--statement", "statement.csv"];
+    folder.say(&words).exits(2).says("found a rehearsal or one in sandbox mode");
+}
+
+#[test]
+fn identities_that_disagree_and_a_file_without_lines_are_refused() {
+    let (folder, service) = (desk(), Service::start(lifted()));
+    run(&folder, "2026-11", &service.url);
+    let charges = charged(&service.simulator);
+    let text = format!("idempotency_key,request_id,credits\n{},{},1\n", charges[0].0, charges[1].0);
+    folder.write("statement.csv", text);
+    let words = ["reconcile", "2026-11", "--statement", "statement.csv"];
+    folder
+        .say(&words)
+        .exits(2)
+        .says("line 2: its columns identify two requests; name the right column with --id COLUMN");
+    assert_eq!(compared(&folder, &["--id", "request_id"])["agree"], tally(1, 1, 1));
+    folder.write("statement.csv", "foo,bar\n");
+    folder.say(&words).exits(2).says("expected a column that identifies a request");
 }
 
 #[test]
@@ -177,13 +229,13 @@ fn a_request_in_doubt_is_compared_with_what_the_service_did() {
     assert_eq!(charges.len(), 21);
     folder.write("statement.csv", statement(&charges));
     let object = compared(&folder, &[]);
-    assert_eq!((&object["agree"], &object["differences"]["in_doubt"]), (&tally(20, 20, 20), &tally(1, 0, 1)));
+    assert_eq!((&object["agree"], &object["differences"]["unsettled"]), (&tally(20, 20, 20), &tally(1, 0, 1)));
     let said = folder.say(&["reconcile", "2026-11", "--statement", "statement.csv"]).exits(0);
-    said.shows("1 request in doubt in the ledger, and charged by the statement: 1 credits");
+    said.shows("not settled in the ledger, and charged by the statement: 1 request, 1 credit");
 
     let doubt = door.seen(Step::Check)[20].header("idempotency-key").unwrap().to_owned();
     let settled: Vec<_> = charges.into_iter().filter(|(key, _)| *key != doubt).collect();
     folder.write("statement.csv", statement(&settled));
     let object = compared(&folder, &[]);
-    assert_eq!((&object["open_doubts"], &object["differing"]), (&1.into(), &0.into()));
+    assert_eq!((&object["unsettled"], &object["differing"]), (&1.into(), &0.into()));
 }

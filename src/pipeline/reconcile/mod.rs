@@ -9,10 +9,12 @@ mod statement;
 
 pub use statement::Columns;
 
-use super::status::open_ledger;
+use super::{campaign::SIMULATED_ORIGIN, status::open_ledger};
 use crate::{
     error::Error,
     ledger::{LedgerCharge, Reading},
+    model::{Mode, state::State},
+    sink::OutputMode,
 };
 use sha2::{Digest, Sha256};
 use statement::StatementLine;
@@ -20,20 +22,22 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
+use uuid::Uuid;
 
 /// What to compare.
 pub struct ReconcileOrder<'a> {
     /// Output folders or ledger files. All campaigns that the statement is about.
     pub places: &'a [PathBuf],
     pub statement: &'a Path,
-    pub columns: Columns<'a>,
-    /// Whether charges are positive or negative numbers; `None` if the statement shows it.
+    pub columns: Columns,
+    /// Whether charges are positive or negative numbers; `None` if no amount may be negative.
     pub charges: Option<ChargeSign>,
 }
 
 /// The sign of a charge in a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChargeSign {
+    #[default]
     Positive,
     Negative,
 }
@@ -43,8 +47,8 @@ pub enum ChargeSign {
 pub enum DifferenceKind {
     /// Both have a charge, or the statement a charge and the ledger none, and the amounts differ.
     OtherAmount,
-    /// The ledger does not know whether it was charged, and the statement has a charge.
-    InDoubt,
+    /// The request is in doubt, or waits as a job, so that the ledger has no charge yet. The statement has one.
+    Unsettled,
     OnlyLedger,
     OnlyStatement,
 }
@@ -52,7 +56,7 @@ pub enum DifferenceKind {
 impl DifferenceKind {
     pub const ALL: [DifferenceKind; 4] = [
         DifferenceKind::OtherAmount,
-        DifferenceKind::InDoubt,
+        DifferenceKind::Unsettled,
         DifferenceKind::OnlyLedger,
         DifferenceKind::OnlyStatement,
     ];
@@ -60,7 +64,7 @@ impl DifferenceKind {
     pub fn as_str(self) -> &'static str {
         match self {
             DifferenceKind::OtherAmount => "other_amount",
-            DifferenceKind::InDoubt => "in_doubt",
+            DifferenceKind::Unsettled => "unsettled",
             DifferenceKind::OnlyLedger => "only_ledger",
             DifferenceKind::OnlyStatement => "only_statement",
         }
@@ -98,8 +102,16 @@ pub struct Reconciled {
     pub without_id: Tally,
     /// Requests that were charged and agree.
     pub agree: Tally,
-    /// Requests in doubt that the statement does not have.
-    pub open_doubts: u64,
+    /// Unsettled requests that the statement charges nothing for.
+    pub unsettled: u64,
+    /// The columns of the statement that were used, and the sign of a charge.
+    pub columns: Columns,
+    pub charges: ChargeSign,
+    /// The sum of all lines with an identity, and that of all requests.
+    pub statement_credits: i64,
+    pub ledger_credits: u64,
+    /// Why the charges of a campaign are not real, if they are not.
+    pub warnings: Vec<String>,
     /// In the order of [`DifferenceKind::ALL`].
     pub differences: [Tally; 4],
 }
@@ -128,19 +140,20 @@ struct Stated {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Meant {
     request: usize,
-    is_charged: bool,
+    /// 2 if it was charged, 1 if it is unsettled.
+    rank: u8,
 }
 
-/// Notes what an identity means. Two partitions of a campaign may have the same key, of which one was charged. An identity of
-/// several charged requests means none.
+/// Notes what an identity means. Two partitions of a campaign may have the same key, of which one was sent. An identity of several
+/// charged requests means none.
 fn know(known: &mut HashMap<[u8; 16], Option<Meant>>, id: [u8; 16], meant: Meant) {
     known
         .entry(id)
         .and_modify(|before| match before {
-            Some(one) if one.request == meant.request || !meant.is_charged => {}
-            Some(one) if one.is_charged => *before = None,
-            Some(one) => *one = meant,
-            None => {}
+            Some(one) if one.request == meant.request => {}
+            Some(one) if one.rank == 2 && meant.rank == 2 => *before = None,
+            Some(one) if meant.rank > one.rank => *one = meant,
+            Some(_) | None => {}
         })
         .or_insert(Some(meant));
 }
@@ -160,43 +173,53 @@ pub fn reconcile(
     order: &ReconcileOrder<'_>,
     each: &mut dyn FnMut(&ChargeDifference) -> Result<(), Error>,
 ) -> Result<Reconciled, Error> {
-    let readings: Vec<Reading> = order.places.iter().map(|place| open_ledger(place)).collect::<Result<_, _>>()?;
+    let mut reconciled = Reconciled::default();
+    let readings = opened(order.places, &mut reconciled)?;
     let (mut known, mut requests) = (HashMap::new(), 0);
     for reading in &readings {
-        reading.hold_still()?;
         reading.ledger_charges(|charge| -> Result<(), Error> {
-            let meant = Meant { request: requests, is_charged: charge.charged.0 > 0 };
+            let rank = if charge.charged.0 > 0 { 2 } else { u8::from(is_unsettled(&charge)) };
+            let meant = Meant { request: requests, rank };
             charge.ids.iter().for_each(|id| know(&mut known, short(id), meant));
             requests += 1;
             Ok(())
         })?;
     }
-    let mut reconciled = Reconciled::default();
     let mut stated: Vec<Stated> = std::iter::repeat_with(Stated::default).take(requests).collect();
-    let (mut unknown, mut signs) = (Vec::new(), [false; 2]);
-    statement::read(order.statement, &order.columns, |StatementLine { line, ids, amount }| {
+    let (mut unknown, mut is_negative) = (Vec::new(), false);
+    reconciled.columns = statement::read(order.statement, &order.columns, |StatementLine { line, ids, amount }| {
         reconciled.lines += 1;
-        if let Some(Some(meant)) = ids.iter().filter_map(|id| known.get(&short(id))).find(|meant| meant.is_some()) {
+        let mut meant = ids.iter().filter_map(|id| known.get(&short(id)).copied().flatten());
+        let one = meant.next();
+        if one.is_some_and(|one| meant.any(|other| other.request != one.request)) {
+            return Err("its columns identify two requests; name the right column with --id COLUMN".to_owned());
+        }
+        is_negative |= amount < 0 && !ids.is_empty();
+        if let Some(meant) = one {
             let one = &mut stated[meant.request];
             one.amount = one.amount.saturating_add(amount);
             one.line = if one.line == 0 { line } else { one.line };
-            signs = [signs[0] || amount > 0, signs[1] || amount < 0];
         } else if let Some(id) = ids.into_iter().next() {
             unknown.push(Unknown { line, id, amount });
         } else {
             reconciled.without_id.count += 1;
             reconciled.without_id.stated = reconciled.without_id.stated.saturating_add(amount);
         }
+        Ok(())
     })?;
-    let sign = sign(order, signs)?;
-    reconciled.without_id.stated *= sign;
+    reconciled.charges = charges(order, is_negative)?;
+    let sign = if reconciled.charges == ChargeSign::Positive { 1 } else { -1 };
+    reconciled.without_id.stated = reconciled.without_id.stated.saturating_mul(sign);
+    let all = stated.iter().map(|one| one.amount).chain(unknown.iter().map(|one| one.amount));
+    reconciled.statement_credits = all.fold(0_i64, i64::saturating_add).saturating_mul(sign);
     let mut at = 0;
     for reading in &readings {
         let campaign = reading.identity()?.campaign;
         reading.ledger_charges(|charge| {
             let Stated { amount, line } = &stated[at];
             at += 1;
-            let stated = (*line > 0).then_some(amount * sign);
+            let stated = (*line > 0).then_some(amount.saturating_mul(sign));
+            reconciled.ledger_credits = reconciled.ledger_credits.saturating_add(charge.charged.0);
             match kind_of(&charge, stated) {
                 Some(kind) => {
                     let line = Some(*line).filter(|line| *line > 0);
@@ -212,7 +235,7 @@ pub fn reconcile(
         reconciled.campaigns.push(campaign);
     }
     for Unknown { line, id, amount } in unknown {
-        let (kind, stated) = (DifferenceKind::OnlyStatement, Some(amount * sign));
+        let (kind, stated) = (DifferenceKind::OnlyStatement, Some(amount.saturating_mul(sign)));
         reconciled.differs(&ChargeDifference { kind, request: None, stated, line: Some(line), id: Some(id) }, each)?;
     }
     Ok(reconciled)
@@ -225,8 +248,8 @@ impl Reconciled {
             let charged = charge.charged.0;
             self.agree =
                 Tally { count: count + 1, ledger: ledger + charged, stated: stated.saturating_add_unsigned(charged) };
-        } else if charge.in_doubt {
-            self.open_doubts += 1;
+        } else if is_unsettled(charge) {
+            self.unsettled += 1;
         }
     }
 
@@ -248,29 +271,62 @@ fn kind_of(charge: &LedgerCharge, stated: Option<i64>) -> Option<DifferenceKind>
     let charged = i64::try_from(charge.charged.0).unwrap_or(i64::MAX);
     match stated {
         Some(stated) if stated == charged => None,
-        Some(_) if charge.in_doubt && charged == 0 => Some(DifferenceKind::InDoubt),
+        Some(_) if is_unsettled(charge) && charged == 0 => Some(DifferenceKind::Unsettled),
         Some(_) => Some(DifferenceKind::OtherAmount),
         None => (charged > 0).then_some(DifferenceKind::OnlyLedger),
     }
 }
 
-/// 1, or -1 if charges are negative in the statement.
-fn sign(order: &ReconcileOrder<'_>, [positive, negative]: [bool; 2]) -> Result<i64, Error> {
-    match (order.charges, positive, negative) {
-        (Some(ChargeSign::Positive), ..) | (None, _, false) => Ok(1),
-        (Some(ChargeSign::Negative), ..) | (None, false, true) => Ok(-1),
-        (None, true, true) => Err(Error::Config(format!(
-            "--statement {}: some lines of these campaigns have positive and some negative amounts; say which are charges with \
-             --charges positive or --charges negative, and the others count as refunds",
+/// Opens the ledgers of charged campaigns.
+fn opened(places: &[PathBuf], reconciled: &mut Reconciled) -> Result<Vec<Reading>, Error> {
+    let (mut readings, mut ids) = (Vec::new(), Vec::new());
+    for place in places {
+        let shown = place.display();
+        let reading = open_ledger(place)?;
+        reading.hold_still()?;
+        let (identity, id) = (reading.identity()?, reading.ledger_id()?);
+        if identity.mode != Mode::Production || identity.origin == SIMULATED_ORIGIN {
+            return Err(Error::Config(format!(
+                "{shown}: expected a campaign that was charged, found a rehearsal or one in sandbox mode, which costs nothing"
+            )));
+        }
+        if ids.contains(&id) {
+            return Err(Error::Config(format!(
+                "{shown}: expected each ledger once, found one that is named before, or its copy"
+            )));
+        }
+        let is_simulated = reading.sums()?.simulated == Some(true);
+        let warning = OutputMode::of(identity.mode, is_simulated).warning();
+        reconciled.warnings.extend(warning.map(|warning| format!("{shown}: {warning}")));
+        ids.push(id);
+        readings.push(reading);
+    }
+    Ok(readings)
+}
+
+/// Whether the ledger has no charge of a request yet, because it is in doubt or waits as a job.
+fn is_unsettled(charge: &LedgerCharge) -> bool {
+    matches!(charge.state, State::Armed | State::InDoubt | State::Repeating | State::Submitted | State::Quarantined)
+}
+
+/// The sign of a charge. A statement with refunds alone looks like one whose charges are negative, so that is never guessed.
+fn charges(order: &ReconcileOrder<'_>, is_negative: bool) -> Result<ChargeSign, Error> {
+    match order.charges {
+        Some(sign) => Ok(sign),
+        None if !is_negative => Ok(ChargeSign::Positive),
+        None => Err(Error::Config(format!(
+            "--statement {}: some amounts are negative; say whether these are charges (--charges negative) or refunds (--charges \
+             positive)",
             order.statement.display()
         ))),
     }
 }
 
-/// A short digest of an identity, without case.
+/// A short digest of an identity, without case. A key has several forms.
 fn short(id: &str) -> [u8; 16] {
+    let id = Uuid::try_parse(id).map_or_else(|_| id.to_lowercase(), |key| key.hyphenated().to_string());
     let mut digest = [0; 16];
-    digest.copy_from_slice(&Sha256::digest(id.to_lowercase())[..16]);
+    digest.copy_from_slice(&Sha256::digest(id)[..16]);
     digest
 }
 
@@ -280,16 +336,29 @@ mod tests {
 
     #[test]
     fn an_identity_means_the_charged_one_of_several_requests_and_none_if_two_were_charged() {
-        let meant = |request, is_charged| Meant { request, is_charged };
+        let meant = |request, rank| Meant { request, rank };
         let known_after = |all: &[Meant]| {
             let mut known = HashMap::new();
             all.iter().for_each(|one| know(&mut known, [0; 16], *one));
             known[&[0; 16]]
         };
-        let (free, charged) = (meant(1, false), meant(2, true));
-        assert_eq!(known_after(&[free, charged]), Some(charged));
-        assert_eq!(known_after(&[charged, free]), Some(charged));
+        let (planned, unsettled, charged) = (meant(1, 0), meant(2, 1), meant(3, 2));
+        for order in [[planned, unsettled, charged], [charged, unsettled, planned], [unsettled, charged, planned]] {
+            assert_eq!(known_after(&order), Some(charged));
+        }
+        assert_eq!(known_after(&[planned, unsettled]), Some(unsettled));
+        assert_eq!(known_after(&[unsettled, planned]), Some(unsettled));
         assert_eq!(known_after(&[charged, charged]), Some(charged), "two identities of one request");
-        assert_eq!(known_after(&[charged, meant(3, true), charged]), None);
+        assert_eq!(known_after(&[charged, meant(4, 2), charged]), None);
+    }
+
+    #[test]
+    fn a_key_is_the_same_in_each_of_its_forms() {
+        let key = "de3b5729-9891-5775-ab25-c6b8db89d990";
+        for form in [&key.to_uppercase(), &format!("{{{key}}}"), &key.replace('-', ""), &format!("urn:uuid:{key}")] {
+            assert_eq!(short(form), short(key), "{form}");
+        }
+        assert_ne!(short("R-1"), short("r1"));
+        assert_eq!(short("R-1"), short("r-1"));
     }
 }

@@ -4,32 +4,29 @@
 use super::super::returned_file::each_row;
 use crate::{
     error::Error,
-    model::{Row, nearest::hint, printable::printable},
+    model::{Row, nearest::hint, printable::printable, row::find_column},
     sink::unmarked,
     source::{Origin, SourceOptions, SourceReader},
 };
 use std::path::Path;
 
-/// Names of columns that identify a request: its idempotency key, the service's id of the exchange, or that of its job. Compared
-/// without case and separators.
-const IDS: [&str; 8] = [
-    "idempotencykey",
-    "requestid",
-    "jobid",
-    "reference",
-    "requestreference",
-    "transactionid",
-    "transactionreference",
-    "id",
+/// Names of columns that identify a request, compared without case and separators: those of the first group of which a statement has
+/// any. An `id` may only count lines, so it is the last.
+const IDS: [&[&str]; 3] = [
+    &["idempotencykey", "requestid", "jobid"],
+    &["requestreference", "transactionid", "transactionreference", "reference"],
+    &["id"],
 ];
-/// Names of columns with the charge, the best first.
+/// Names of columns with the charge.
 const AMOUNTS: [&str; 7] = ["credits", "creditsused", "creditscharged", "creditscost", "charge", "charged", "amount"];
 
 /// Where the ids and amounts of a statement are.
-pub struct Columns<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Columns {
     /// Columns that identify a request. Without any, they are found by their names.
-    pub ids: &'a [String],
-    pub amount: Option<&'a str>,
+    pub ids: Vec<String>,
+    /// The column with the charge. Without it, it is found by its name.
+    pub amount: Option<String>,
 }
 
 /// A line of a statement.
@@ -42,69 +39,98 @@ pub struct StatementLine {
     pub amount: i64,
 }
 
-/// The columns in use.
-struct Found {
-    ids: Vec<String>,
-    amount: String,
-}
-
-/// Reads a statement.
+/// Reads a statement, and returns the columns that were used.
 ///
 /// # Errors
-/// It cannot be read, has no such columns, or an amount is not a whole number.
-pub fn read(path: &Path, columns: &Columns<'_>, mut each: impl FnMut(StatementLine)) -> Result<(), Error> {
+/// It cannot be read, has no such columns, `each` says what is wrong with a line, or an amount is not a whole number.
+pub fn read(
+    path: &Path,
+    wanted: &Columns,
+    mut each: impl FnMut(StatementLine) -> Result<(), String>,
+) -> Result<Columns, Error> {
     let shown = path.display().to_string();
+    let named = format!("--statement {shown}");
+    let failed = |fault: String| Error::Config(format!("{named}: {fault}"));
     let origin = Origin::File(path.to_owned());
     let reader = SourceReader::open(shown.as_str().into(), origin, &SourceOptions::default(), None)?;
-    let mut found: Option<Found> = None;
-    each_row(reader, &format!("--statement {shown}"), |row| {
-        let found = match &mut found {
-            Some(found) => found,
-            None => found.insert(columns_of(row, columns)?),
+    // A table has the same columns in each line. An object of JSON Lines may lack some.
+    let of_table = reader.layout().2.map(|names| columns_of(names, wanted)).transpose().map_err(failed)?;
+    let mut used = of_table.clone().unwrap_or_default();
+    each_row(reader, &named, |row| {
+        let own;
+        let columns = match &of_table {
+            Some(columns) => columns,
+            None => {
+                let names: Vec<String> = row.to_json().keys().cloned().collect();
+                own = Columns { ids: found_ids(&names, wanted), amount: found_amount(&names, wanted)? };
+                for id in own.ids.iter().filter(|id| !used.ids.contains(id)).cloned().collect::<Vec<_>>() {
+                    used.ids.push(id);
+                }
+                used.amount = used.amount.take().or_else(|| own.amount.clone());
+                &own
+            }
         };
-        each(line_of(row, found)?);
-        Ok(())
-    })
+        each(line_of(row, columns)?)
+    })?;
+    if used.ids.is_empty() || used.amount.is_none() {
+        columns_of(&[], wanted).map_err(failed)?;
+    }
+    Ok(used)
 }
 
-fn columns_of(row: &Row, wanted: &Columns<'_>) -> Result<Found, String> {
-    let names: Vec<String> = row.to_json().keys().cloned().collect();
-    let listed = || {
+/// The columns of a table.
+fn columns_of(names: &[String], wanted: &Columns) -> Result<Columns, String> {
+    let shown = || {
         let names: Vec<String> = names.iter().take(40).map(|name| format!("`{}`", printable(name))).collect();
-        names.join(", ")
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
-    let named = |name: &String| match row.get(name) {
-        Some(_) => Ok(name.clone()),
-        None => Err(format!(
-            "expected the column `{}`, found {}{}",
-            printable(name),
-            listed(),
-            hint(name, names.iter().map(String::as_str))
-        )),
-    };
-    let is_called = |name: &String, known: &str| plain(name) == known;
-    let ids = match wanted.ids {
-        [] => IDS.iter().flat_map(|known| names.iter().filter(move |name| is_called(name, known))).cloned().collect(),
-        ids => ids.iter().map(named).collect::<Result<Vec<_>, _>>()?,
-    };
+    for name in wanted.ids.iter().chain(&wanted.amount) {
+        if find_column(names.iter().map(String::as_str), name).is_none() {
+            let hint = hint(name, names.iter().map(String::as_str));
+            return Err(format!("expected the column `{}`, found {}{hint}", printable(name), shown()));
+        }
+    }
+    let first = "the first line must have the names of the columns";
+    let ids = found_ids(names, wanted);
     if ids.is_empty() {
         return Err(format!(
-            "expected a column that identifies a request, such as `request_id` or `idempotency_key`, found {}; name it with --id \
-             COLUMN",
-            listed()
+            "expected a column that identifies a request, such as `request_id` or `idempotency_key`, found {}; {first}; name it \
+             with --id COLUMN",
+            shown()
         ));
     }
-    let amount = match wanted.amount {
-        Some(amount) => Some(named(&amount.to_owned())?),
-        None => AMOUNTS.iter().find_map(|known| names.iter().find(|name| is_called(name, known))).cloned(),
-    };
-    let amount = amount.ok_or_else(|| {
+    let amount = found_amount(names, wanted)?.ok_or_else(|| {
         format!(
-            "expected a column with the charge, such as `credits`, found {}; name it with --amount COLUMN",
-            listed()
+            "expected a column with the charge, such as `credits`, found {}; {first}; name it with --amount COLUMN",
+            shown()
         )
     })?;
-    Ok(Found { ids, amount })
+    Ok(Columns { ids, amount: Some(amount) })
+}
+
+fn found_ids(names: &[String], wanted: &Columns) -> Vec<String> {
+    if !wanted.ids.is_empty() {
+        return wanted.ids.clone();
+    }
+    let of_group = |group: &&[&str]| -> Vec<String> {
+        group.iter().flat_map(|known| names.iter().filter(move |name| plain(name) == *known)).cloned().collect()
+    };
+    IDS.iter().map(of_group).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+fn found_amount(names: &[String], wanted: &Columns) -> Result<Option<String>, String> {
+    if wanted.amount.is_some() {
+        return Ok(wanted.amount.clone());
+    }
+    let mut found = names.iter().filter(|name| AMOUNTS.contains(&plain(name).as_str()));
+    match (found.next(), found.next()) {
+        (Some(one), Some(other)) => Err(format!(
+            "the columns `{}` and `{}` may both be the charge; name the one that is with --amount COLUMN",
+            printable(one),
+            printable(other)
+        )),
+        (one, _) => Ok(one.cloned()),
+    }
 }
 
 /// The name of a column without case and separators.
@@ -112,27 +138,29 @@ fn plain(name: &str) -> String {
     name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-fn line_of(row: &Row, found: &Found) -> Result<StatementLine, String> {
+fn line_of(row: &Row, columns: &Columns) -> Result<StatementLine, String> {
     let text = |column: &String| {
         let cell = row.get(column).and_then(|cell| cell.to_text()).unwrap_or_default();
         unmarked(cell.trim()).to_owned()
     };
-    let ids = found.ids.iter().map(text).filter(|id| !id.is_empty()).collect();
-    let amount = text(&found.amount);
-    let amount = amount_of(&amount).ok_or_else(|| {
-        format!(
-            "column `{}`: expected a whole number of credits, such as 2 or -2, found another text",
-            printable(&found.amount)
-        )
-    })?;
+    let ids: Vec<String> = columns.ids.iter().map(text).filter(|id| !id.is_empty()).collect();
+    let amount = columns.amount.as_ref().map(text).unwrap_or_default();
+    let amount = match amount_of(&amount) {
+        Some(amount) => amount,
+        // A total may be written for people.
+        None if ids.is_empty() => 0,
+        None => {
+            let column = columns.amount.as_deref().map(printable).unwrap_or_default();
+            return Err(format!(
+                "column `{column}`: expected a whole number of credits without separators, such as 1006 or -2, found another text"
+            ));
+        }
+    };
     Ok(StatementLine { line: row.position.line, ids, amount })
 }
 
-/// A whole number, also as a spreadsheet program writes it: `-2.00`. An empty cell is 0.
+/// A whole number, also as a spreadsheet program writes it: `-2.00`.
 fn amount_of(cell: &str) -> Option<i64> {
-    if cell.is_empty() {
-        return Some(0);
-    }
     let (whole, fraction) = cell.split_once('.').unwrap_or((cell, "0"));
     let is_whole = !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
     let amount: i64 = whole.replace('\u{2212}', "-").parse().ok().filter(|_| is_whole)?;
@@ -144,36 +172,60 @@ fn amount_of(cell: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn lines(text: &str, ids: &[String], amount: Option<&str>) -> Result<Vec<(u64, Vec<String>, i64)>, String> {
+    type Lines = Vec<(u64, Vec<String>, i64)>;
+
+    fn lines(name: &str, text: &str, ids: &[&str], amount: Option<&str>) -> Result<Lines, String> {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("statement.csv");
+        let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
         let mut found = Vec::new();
-        let read = read(&path, &Columns { ids, amount }, |one| found.push((one.line, one.ids, one.amount)));
-        read.map(|()| found).map_err(|error| error.to_string().replace(&path.display().to_string(), "S"))
+        let wanted =
+            Columns { ids: ids.iter().map(|id| (*id).to_owned()).collect(), amount: amount.map(str::to_owned) };
+        let read = read(&path, &wanted, |one| {
+            found.push((one.line, one.ids, one.amount));
+            Ok(())
+        });
+        read.map(|_| found).map_err(|error| error.to_string().replace(&path.display().to_string(), "S"))
+    }
+
+    fn ids(ids: &[&str]) -> Vec<String> {
+        ids.iter().map(|id| (*id).to_owned()).collect()
     }
 
     #[test]
     fn ids_and_amounts_are_found_by_the_names_that_statements_have() {
         let text =
-            "Date;Request ID;Idempotency-Key;Product;Credits\n2026-11-01;r-1;;AML;1\n;;;Total;-2.00\n;r-2;k-2;;\n";
-        let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-        let expected = [(2, ids(&["r-1"]), 1), (3, ids(&[]), -2), (4, ids(&["k-2", "r-2"]), 0)];
-        assert_eq!(lines(text, &[], None).unwrap(), expected);
-        let named = lines("ref,id,credits,rand\nr-1,9,2,7\n", &["ref".to_owned()], Some("Rand"));
+            "Id;Request ID;Idempotency-Key;Product;Credits\n1;r-1;;AML;1\n2;;;Total;R 1,006.00\n3;r-2;k-2;;-2.00\n";
+        let expected = [(2, ids(&["r-1"]), 1), (3, ids(&[]), 0), (4, ids(&["k-2", "r-2"]), -2)];
+        assert_eq!(lines("s.csv", text, &[], None).unwrap(), expected);
+        let named = lines("s.csv", "ref,id,credits,rand\nr-1,9,2,7\n", &["ref"], Some("Rand"));
         assert_eq!(named.unwrap(), [(2, ids(&["r-1"]), 7)]);
     }
 
     #[test]
-    fn what_is_missing_or_no_number_is_named() {
-        let fault = |text: &str, ids: &[String]| lines(text, ids, None).unwrap_err();
+    fn each_object_of_json_lines_has_its_own_columns() {
+        let text = "{\"note\":\"November\",\"credits\":3}\n{\"request_id\":\"r-1\",\"credits\":1}\n\
+                    {\"idempotency_key\":\"k-2\",\"charge\":2}\n";
+        let expected = [(1, ids(&[]), 3), (2, ids(&["r-1"]), 1), (3, ids(&["k-2"]), 2)];
+        assert_eq!(lines("s.jsonl", text, &[], None).unwrap(), expected);
+        for (amount, line) in [("null", 1), ("[1]", 1), ("1.5", 1)] {
+            let fault = lines("s.jsonl", &format!("{{\"id\":\"r\",\"credits\":{amount}}}\n"), &[], None).unwrap_err();
+            assert!(fault.contains(&format!("line {line}: column `credits`: expected a whole number")), "{fault}");
+        }
+        assert!(lines("s.jsonl", "{\"a\":1}\n", &[], None).unwrap_err().contains("identifies a request"));
+    }
+
+    #[test]
+    fn what_is_missing_ambiguous_or_no_number_is_named() {
+        let fault = |text: &str, ids: &[&str]| lines("s.csv", text, ids, None).unwrap_err();
+        assert!(fault("a,credits\n", &[]).contains("--statement S: expected a column that identifies a request"));
         assert!(
-            fault("a,credits\nx,1\n", &[])
-                .contains("--statement S, line 2: expected a column that identifies a request")
+            fault("id,b\nx,1\n", &[])
+                .contains("such as `credits`, found `id`, `b`; the first line must have the names")
         );
-        assert!(fault("id,b\nx,1\n", &[]).contains("such as `credits`, found `id`, `b`; name it with --amount COLUMN"));
-        assert!(fault("id,credits\nx,1\n", &["idd".to_owned()]).contains("found `id`, `credits`; did you mean `id`?"));
-        for amount in ["1.5", "R 1", "1 000", "1.", "--1", "9999999999999"] {
+        assert!(fault("id,credits\nx,1\n", &["idd"]).contains("found `id`, `credits`; did you mean `id`?"));
+        assert!(fault("id,credits,credits used\nx,1,1\n", &[]).contains("may both be the charge"));
+        for amount in ["1.5", "R 1", "\"1,006\"", "1.", "--1", "", "9999999999999"] {
             let fault = fault(&format!("id,credits\nx,2\ny,{amount}\n"), &[]);
             assert!(fault.contains("line 3: column `credits`: expected a whole number"), "{fault}");
         }
