@@ -101,37 +101,11 @@ pub fn evidence(order: &EvidenceOrder<'_>, interrupted: &dyn Fn() -> Option<Stop
     // The files are apart from those of an unfinished export.
     let folder = place.folder().join(if is_archive { "evidence" } else { "" });
     let mut bundle = Bundle::new(&folder);
-    let each = || interrupted().map_or(Ok(()), |stop| Err(Error::Stopped(stop)));
-    let asks_end = trail(&mut bundle, ASKS, |lines| reading.ask_trail(|ask| each().and_then(|()| lines.add(&ask))))?;
-    let requests_end = trail(&mut bundle, REQUESTS, |lines| {
-        reading.request_trail(|request| each().and_then(|()| lines.add(&request)))
-    })?;
-    let decisions_end = decisions(&mut bundle, &reading)?;
-    bundle.add(&format!("{OUTPUTS}/{MANIFEST_NAME}"), &text)?;
-    published(&mut bundle, &manifest, out, order.with_outputs, &each)?;
-    for (number, text) in reading.campaign_texts()? {
-        bundle.add(&campaign_file(number), text.as_bytes())?;
-    }
-    bundle.add(checks::CHECKS, &pretty(&checks::checks(&reading)?)?)?;
-    let made_at_us = order.clock.now_us();
-    let making = Making {
-        made_at_us,
-        made_by: made_by.to_owned(),
-        asks_end,
-        requests_end,
-        decisions_end,
-        has_outputs: order.with_outputs,
-    };
-    let facts = Facts::of(&reading, &figures, &manifest, making)?;
-    verify::adds_up(&facts, &manifest).map_err(Error::Internal)?;
-    bundle.add(FACTS, &pretty(&facts)?)?;
-    let sections = explained::sections(&figures, &facts);
-    let page = page::page(&figures, page::PageKind::Evidence, &sections, &exact_time(made_at_us))?;
-    bundle.add(PAGE, page.as_bytes())?;
+    let facts = fill(&mut bundle, order, &reading, &figures, (&manifest, &text, out), interrupted)?;
     let (files, bytes, seal) = bundle.seal()?;
     if is_archive {
         const WHOLE: &str = "evidence.zip";
-        archive::write(&folder, &place.folder().join(WHOLE), made_at_us)?;
+        archive::write(&folder, &place.folder().join(WHOLE), order.clock.now_us())?;
         place.end_with(WHOLE)?;
     } else {
         place.end()?;
@@ -150,6 +124,44 @@ pub fn evidence(order: &EvidenceOrder<'_>, interrupted: &dyn Fn() -> Option<Stop
         bytes,
         seal,
     })
+}
+
+/// Adds every file but the list of digests.
+fn fill(
+    bundle: &mut Bundle,
+    order: &EvidenceOrder<'_>,
+    reading: &Reading,
+    figures: &Figures,
+    (manifest, text, out): (&Manifest, &[u8], &Path),
+    interrupted: &dyn Fn() -> Option<Stop>,
+) -> Result<Facts, Error> {
+    let each = || interrupted().map_or(Ok(()), |stop| Err(Error::Stopped(stop)));
+    let asks_end = trail(bundle, ASKS, |lines| reading.ask_trail(|ask| each().and_then(|()| lines.add(&ask))))?;
+    let requests_end =
+        trail(bundle, REQUESTS, |lines| reading.request_trail(|request| each().and_then(|()| lines.add(&request))))?;
+    let decisions_end = decisions(bundle, reading)?;
+    bundle.add(&format!("{OUTPUTS}/{MANIFEST_NAME}"), text)?;
+    published(bundle, manifest, out, order.with_outputs, &each)?;
+    for (number, text) in reading.campaign_texts()? {
+        bundle.add(&campaign_file(number), text.as_bytes())?;
+    }
+    bundle.add(checks::CHECKS, &pretty(&checks::checks(reading)?)?)?;
+    let made_at_us = order.clock.now_us();
+    let making = Making {
+        made_at_us,
+        made_by: order.made_by.trim().to_owned(),
+        asks_end,
+        requests_end,
+        decisions_end,
+        has_outputs: order.with_outputs,
+    };
+    let facts = Facts::of(reading, figures, manifest, making)?;
+    verify::adds_up(&facts, manifest).map_err(Error::Internal)?;
+    bundle.add(FACTS, &pretty(&facts)?)?;
+    let sections = explained::sections(figures, &facts);
+    let page = page::page(figures, page::PageKind::Evidence, &sections, &exact_time(made_at_us))?;
+    bundle.add(PAGE, page.as_bytes())?;
+    Ok(facts)
 }
 
 /// The folder of the evidence, if the user names none.

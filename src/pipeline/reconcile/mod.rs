@@ -140,8 +140,25 @@ struct Stated {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Meant {
     request: usize,
-    /// 2 if it was charged, 1 if it is unsettled.
-    rank: u8,
+    charge: ChargeKnown,
+}
+
+/// What a ledger knows of a charge, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ChargeKnown {
+    None,
+    Unsettled,
+    Charged,
+}
+
+impl ChargeKnown {
+    fn of(charge: &LedgerCharge) -> ChargeKnown {
+        match () {
+            () if charge.charged.0 > 0 => ChargeKnown::Charged,
+            () if is_unsettled(charge) => ChargeKnown::Unsettled,
+            () => ChargeKnown::None,
+        }
+    }
 }
 
 /// Notes what an identity means. Two partitions of a campaign may have the same key, of which one was sent. An identity of several
@@ -151,8 +168,8 @@ fn know(known: &mut HashMap<[u8; 16], Option<Meant>>, id: [u8; 16], meant: Meant
         .entry(id)
         .and_modify(|before| match before {
             Some(one) if one.request == meant.request => {}
-            Some(one) if one.rank == 2 && meant.rank == 2 => *before = None,
-            Some(one) if meant.rank > one.rank => *one = meant,
+            Some(one) if [one.charge, meant.charge] == [ChargeKnown::Charged; 2] => *before = None,
+            Some(one) if meant.charge > one.charge => *one = meant,
             Some(_) | None => {}
         })
         .or_insert(Some(meant));
@@ -178,8 +195,7 @@ pub fn reconcile(
     let (mut known, mut requests) = (HashMap::new(), 0);
     for reading in &readings {
         reading.ledger_charges(|charge| -> Result<(), Error> {
-            let rank = if charge.charged.0 > 0 { 2 } else { u8::from(is_unsettled(&charge)) };
-            let meant = Meant { request: requests, rank };
+            let meant = Meant { request: requests, charge: ChargeKnown::of(&charge) };
             charge.ids.iter().for_each(|id| know(&mut known, short(id), meant));
             requests += 1;
             Ok(())
@@ -336,20 +352,21 @@ mod tests {
 
     #[test]
     fn an_identity_means_the_charged_one_of_several_requests_and_none_if_two_were_charged() {
-        let meant = |request, rank| Meant { request, rank };
+        let meant = |request, charge| Meant { request, charge };
         let known_after = |all: &[Meant]| {
             let mut known = HashMap::new();
             all.iter().for_each(|one| know(&mut known, [0; 16], *one));
             known[&[0; 16]]
         };
-        let (planned, unsettled, charged) = (meant(1, 0), meant(2, 1), meant(3, 2));
+        let [planned, unsettled, charged] =
+            [meant(1, ChargeKnown::None), meant(2, ChargeKnown::Unsettled), meant(3, ChargeKnown::Charged)];
         for order in [[planned, unsettled, charged], [charged, unsettled, planned], [unsettled, charged, planned]] {
             assert_eq!(known_after(&order), Some(charged));
         }
         assert_eq!(known_after(&[planned, unsettled]), Some(unsettled));
         assert_eq!(known_after(&[unsettled, planned]), Some(unsettled));
         assert_eq!(known_after(&[charged, charged]), Some(charged), "two identities of one request");
-        assert_eq!(known_after(&[charged, meant(4, 2), charged]), None);
+        assert_eq!(known_after(&[charged, meant(4, ChargeKnown::Charged), charged]), None);
     }
 
     #[test]
