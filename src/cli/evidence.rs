@@ -59,7 +59,7 @@ pub async fn evidence(args: EvidenceArgs, output: &OutputArgs) -> Result<ExitCod
     }
     output.say(&format!("evidence: {} ({})", made.path.display(), counted(made.files, "file", "files")));
     output.say(&format!("seal: {}", made.seal));
-    output.say("note the seal where nobody can change it later, such as in an e-mail to the auditor");
+    output.say("keep the seal in a place that cannot be changed later, such as an e-mail to the auditor");
     if args.json {
         let fields = serde_json::json!({
             "campaign": made.campaign,

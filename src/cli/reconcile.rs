@@ -145,7 +145,7 @@ fn lines(reconciled: &Reconciled, listed: &[ChargeDifference]) -> Vec<String> {
     let amount = columns.amount.as_deref().unwrap_or_default();
     let mut shown = vec![
         format!("{} of the statement, compared with {}", counted(*lines, "line", "lines"), campaigns.join(", ")),
-        format!("identity: {}; charge: {amount}, {}", columns.ids.join(", "), sign_of(reconciled)),
+        format!("identity: {}; charge: {amount}, {}", columns.ids.join(", "), reconciled.charges.as_str()),
         format!(
             "statement: {}; ledgers: {}",
             credits(*statement_credits),
@@ -216,13 +216,6 @@ fn credits(sum: i64) -> String {
     format!("{minus}{}", counted(sum.unsigned_abs(), "credit", "credits"))
 }
 
-fn sign_of(reconciled: &Reconciled) -> &'static str {
-    match reconciled.charges {
-        ChargeSign::Positive => "positive",
-        ChargeSign::Negative => "negative",
-    }
-}
-
 fn cells(difference: &ChargeDifference) -> Vec<Cell> {
     let ChargeDifference { kind, request, stated, line, id } = difference;
     let request = request.as_ref();
@@ -255,7 +248,7 @@ fn fields(reconciled: &Reconciled, to: Option<&str>) -> Value {
         "unsettled": reconciled.unsettled,
         "id_columns": reconciled.columns.ids,
         "amount_column": reconciled.columns.amount,
-        "charges": sign_of(reconciled),
+        "charges": reconciled.charges.as_str(),
         "statement_credits": reconciled.statement_credits,
         "ledger_credits": reconciled.ledger_credits,
         "differing": reconciled.differing(),

@@ -104,7 +104,7 @@ impl Reading {
     /// The ledger cannot be read, or `each` failed.
     pub fn ledger_charges<E: From<LedgerError>>(
         &self,
-        mut each: impl FnMut(LedgerCharge) -> Result<(), E>,
+        each: impl FnMut(LedgerCharge) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = "SELECT request.check_name, first_key, key, iif(reused.request IS NULL, answer.request_id, NULL), job.job_id,
                           state, request.charged, source.name,
@@ -114,12 +114,7 @@ impl Reading {
                         LEFT JOIN ask ON ask.id = request.first_ask AND ask.request = request.id
                         LEFT JOIN split ON split.id = ask.split LEFT JOIN source ON source.id = split.source
                    ORDER BY request.id";
-        let mut select = self.conn.prepare(sql).map_err(LedgerError::from)?;
-        let mut rows = select.query([]).map_err(LedgerError::from)?;
-        while let Some(row) = rows.next().map_err(LedgerError::from)? {
-            each(ledger_charge(row)?)?;
-        }
-        Ok(())
+        self.every(sql, ledger_charge, each)
     }
 
     /// How long the last exchange of each answered request took: the check in the campaign, milliseconds, and the number

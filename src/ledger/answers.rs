@@ -103,17 +103,12 @@ impl Reading {
     /// The ledger cannot be read, or `each` failed.
     pub fn unread_replies<E: From<LedgerError>>(
         &self,
-        mut each: impl FnMut(UnreadReply) -> Result<(), E>,
+        each: impl FnMut(UnreadReply) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = "SELECT unreadable.request, check_name, state, coalesce(key, first_key), http_status, received_at,
                           unreadable.body
                    FROM unreadable JOIN request ON request.id = unreadable.request ORDER BY 1";
-        let mut select = self.conn.prepare(sql).map_err(LedgerError::from)?;
-        let mut rows = select.query([]).map_err(LedgerError::from)?;
-        while let Some(row) = rows.next().map_err(LedgerError::from)? {
-            each(unread_reply(row)?)?;
-        }
-        Ok(())
+        self.every(sql, unread_reply, each)
     }
 }
 

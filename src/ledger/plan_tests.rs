@@ -1,7 +1,7 @@
 //! How SQLite plans every statement of the ledger. A campaign can have millions of requests, so a statement that reads all
 //! of them is listed here with a reason. The statements are taken from the source text, so that none can be forgotten.
 
-use super::{attempts::EVERY_ATTEMPT, request_row::COLUMNS, reread::IS_UNSENT, schema};
+use super::{attempts::EVERY_ATTEMPT, reading::DATASET, request_row::COLUMNS, reread::IS_UNSENT, schema};
 use rusqlite::Connection;
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ const READ_ALL: [(&str, &str); 26] = [
     ("SET revision = 1 WHERE revision = 0", "once for each charge book"),
     ("INTO untold (request) SELECT id FROM request", "once for each charge book and each failover of its server"),
     ("SELECT request, armed_at, outcome FROM attempt UNION ALL", "the report"),
-    ("END AS dataset", "evidence"),
+    ("{DATASET} AS dataset", "evidence"),
     ("answer.body, reused.campaign", "evidence"),
     ("iif(reused.request IS NULL, answer.request_id, NULL), job.job_id", "a comparison with a statement"),
     ("min(armed_at), max(armed_at)", "the report"),
@@ -21,10 +21,7 @@ const READ_ALL: [(&str, &str); 26] = [
     ("SELECT ask.check_use, answer.latency_ms, count(*)", "the report"),
     ("WHERE ask.id <> request.first_ask", "the report"),
     ("SELECT coalesce(ask.check_use, 0), request.state, count(*)", "the report"),
-    (
-        "CASE WHEN ask.failure IS NOT NULL OR request.state = 11 THEN 'failures'",
-        "the last publication counts every ask",
-    ),
+    ("{DATASET} AS place", "the last publication counts every ask"),
     ("count(skipped), count(part) FROM ask", "a recount"),
     ("coalesce(ask.failure, request.failure) ->> '$.code'", "a recount"),
     ("WHERE state = 10 AND (part IS NULL", "a recount"),
@@ -39,7 +36,8 @@ const READ_ALL: [(&str, &str); 26] = [
 ];
 
 /// What format strings insert into statements. A statement is planned with each value that fits it.
-const INSERTED: [(&str, &[&str]); 26] = [
+const INSERTED: [(&str, &[&str]); 27] = [
+    ("DATASET", &[DATASET]),
     ("", &["2"]),
     ("COLUMNS", &[COLUMNS]),
     ("IS_UNSENT", &[IS_UNSENT]),

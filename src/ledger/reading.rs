@@ -13,7 +13,7 @@ use super::{
     store::read_sums,
 };
 use crate::model::{Credits, Failure, IdempotencyKey, RequestId, state::State};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -56,6 +56,11 @@ pub struct SentBefore {
     /// Whether its last replies refused it for credits or rate, or asked for a pause.
     pub is_refused: bool,
 }
+
+/// The dataset of an ask, in a query that joins its request.
+pub(super) const DATASET: &str = "CASE WHEN ask.failure IS NOT NULL OR request.state = 11 THEN 'failures'
+                                       WHEN ask.skipped IS NOT NULL THEN 'skipped'
+                                       WHEN ask.part IS NOT NULL THEN 'results' ELSE 'pending' END";
 
 impl Ledger {
     /// A reader of this ledger.
@@ -130,6 +135,21 @@ impl Reading {
     pub fn move_on(&self) -> Result<(), LedgerError> {
         if !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
+        }
+        Ok(())
+    }
+
+    /// Reads the rows of a query one by one.
+    pub(super) fn every<T, E: From<LedgerError>>(
+        &self,
+        sql: &str,
+        read: impl Fn(&Row<'_>) -> Result<T, LedgerError>,
+        mut each: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut select = self.conn.prepare(sql).map_err(LedgerError::from)?;
+        let mut rows = select.query([]).map_err(LedgerError::from)?;
+        while let Some(row) = rows.next().map_err(LedgerError::from)? {
+            each(read(row)?)?;
         }
         Ok(())
     }
@@ -317,15 +337,10 @@ impl Reading {
     /// The counts of asks by check. Rows that could not be read are under `None`.
     pub fn counts(&self) -> Result<BTreeMap<Option<i64>, Counts>, LedgerError> {
         let mut counts: BTreeMap<Option<i64>, Counts> = BTreeMap::new();
-        let mut select = self.conn.prepare(
-            "SELECT ask.check_use,
-                    CASE WHEN ask.failure IS NOT NULL OR request.state = 11 THEN 'failures'
-                         WHEN ask.skipped IS NOT NULL THEN 'skipped'
-                         WHEN ask.part IS NOT NULL THEN 'results'
-                         ELSE 'pending' END AS place,
-                    count(*)
-             FROM ask LEFT JOIN request ON request.id = ask.request GROUP BY 1, 2",
-        )?;
+        let mut select = self.conn.prepare(&format!(
+            "SELECT ask.check_use, {DATASET} AS place, count(*)
+             FROM ask LEFT JOIN request ON request.id = ask.request GROUP BY 1, 2"
+        ))?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let of_check = counts.entry(row.get(0)?).or_default();

@@ -1,7 +1,11 @@
 //! The trail of a campaign: what became of each ask and each request, without anything that a row or an answer says about a
 //! person. It is read for evidence.
 
-use super::{LedgerError, Reading, amount::Amounts, reading::failure_of};
+use super::{
+    LedgerError, Reading,
+    amount::Amounts,
+    reading::{DATASET, failure_of},
+};
 use crate::model::{Credits, FailureCode, IdempotencyKey, RequestId, clock::utc, key::hex, state::State};
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
@@ -89,24 +93,17 @@ impl Reading {
     ///
     /// # Errors
     /// The ledger cannot be read, or `each` failed.
-    pub fn ask_trail<E: From<LedgerError>>(&self, mut each: impl FnMut(AskTrail) -> Result<(), E>) -> Result<(), E> {
-        let sql = "SELECT source.name, split.next_row_number - split.rows + ask.row_index, check_use.name,
-                          CASE WHEN ask.failure IS NOT NULL OR request.state = 11 THEN 'failures'
-                               WHEN ask.skipped IS NOT NULL THEN 'skipped'
-                               WHEN ask.part IS NOT NULL THEN 'results'
-                               ELSE 'pending' END AS dataset,
-                          part.path, coalesce(ask.failure, request.failure), ask.request,
-                          iif(request.first_ask = ask.id, request.charged, 0)
-                   FROM ask JOIN split ON split.id = ask.split JOIN source ON source.id = split.source
-                            LEFT JOIN check_use ON check_use.id = ask.check_use
-                            LEFT JOIN request ON request.id = ask.request LEFT JOIN part ON part.id = ask.part
-                   ORDER BY ask.id";
-        let mut select = self.conn.prepare(sql).map_err(LedgerError::from)?;
-        let mut rows = select.query([]).map_err(LedgerError::from)?;
-        while let Some(row) = rows.next().map_err(LedgerError::from)? {
-            each(ask_trail(row)?)?;
-        }
-        Ok(())
+    pub fn ask_trail<E: From<LedgerError>>(&self, each: impl FnMut(AskTrail) -> Result<(), E>) -> Result<(), E> {
+        let sql = format!(
+            "SELECT source.name, split.next_row_number - split.rows + ask.row_index, check_use.name, {DATASET} AS dataset,
+                    part.path, coalesce(ask.failure, request.failure), ask.request,
+                    iif(request.first_ask = ask.id, request.charged, 0)
+             FROM ask JOIN split ON split.id = ask.split JOIN source ON source.id = split.source
+                      LEFT JOIN check_use ON check_use.id = ask.check_use
+                      LEFT JOIN request ON request.id = ask.request LEFT JOIN part ON part.id = ask.part
+             ORDER BY ask.id"
+        );
+        self.every(&sql, ask_trail, each)
     }
 
     /// What became of each request, in the order in which they were made.
@@ -115,7 +112,7 @@ impl Reading {
     /// The ledger cannot be read, or `each` failed.
     pub fn request_trail<E: From<LedgerError>>(
         &self,
-        mut each: impl FnMut(RequestTrail) -> Result<(), E>,
+        each: impl FnMut(RequestTrail) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = "SELECT request.id, check_name, coalesce(key, first_key), generation, state, charged, held,
                           possibly_charged <> 0 OR unproven > 0, failure, attempts, answer.completed_at, answer.request_id,
@@ -123,12 +120,7 @@ impl Reading {
                    FROM request LEFT JOIN answer ON answer.request = request.id
                                 LEFT JOIN reused ON reused.request = request.id
                    ORDER BY request.id";
-        let mut select = self.conn.prepare(sql).map_err(LedgerError::from)?;
-        let mut rows = select.query([]).map_err(LedgerError::from)?;
-        while let Some(row) = rows.next().map_err(LedgerError::from)? {
-            each(self.request_of(row)?)?;
-        }
-        Ok(())
+        self.every(sql, |row| self.request_of(row), each)
     }
 
     fn request_of(&self, row: &Row<'_>) -> Result<RequestTrail, LedgerError> {

@@ -108,7 +108,7 @@ impl EarlierRound {
         let list = found.record.dataset.as_deref();
         let state =
             EarlierState { completed_at_us: found.completed_at_us, has_list: self.with_list.contains(check), list };
-        // What nobody could read, and what belongs to another request, is asked again.
+        // An answer that no rule recognises, or that belongs to another request, is asked for again.
         let is_sound = !found.is_crossed && found.record.judgement.verdict != Verdict::Unrecognised;
         let (rule, known) = (self.reuse.rule(check), self.list(check, sums));
         if !is_sound || !rule.allows(state, known, self.clock.now_us()) {

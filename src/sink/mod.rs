@@ -72,7 +72,7 @@ pub use jsonl_rows::JsonlRows;
 pub use manifest::{
     ColumnType, Dataset, DatasetKind, LedgerMark, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part, Selected,
 };
-pub use new_file::create_folder;
+pub use new_file::{NewFile, create_folder};
 pub use published::{PublishedFolder, jsonl_cells};
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};
 pub use spreadsheet_text::{BYTE_ORDER_MARK, harmless, unmarked};

@@ -22,7 +22,7 @@ fn buffer_bytes() -> usize {
 }
 
 /// A file being written.
-pub(super) struct NewFile {
+pub struct NewFile {
     path: PathBuf,
     temporary: PathBuf,
     writer: BufWriter<Disk>,
@@ -34,9 +34,9 @@ pub(super) struct NewFile {
 }
 
 /// A published file: its size in bytes and its SHA-256 in hexadecimal.
-pub(super) struct Published {
-    pub(super) bytes: u64,
-    pub(super) sha256: String,
+pub struct Published {
+    pub bytes: u64,
+    pub sha256: String,
 }
 
 /// The temporary name of a file: hidden, so that no pattern like `*.parquet` finds it.
@@ -57,7 +57,10 @@ impl NewFile {
 
     /// Begins a file that replaces nothing. If another file has its name when it is published, that is
     /// [`SinkError::NotOurs`], unless the content is the same.
-    pub(super) fn create_new(path: &Path) -> Result<NewFile, SinkError> {
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create_new(path: &Path) -> Result<NewFile, SinkError> {
         NewFile::begin(path, false)
     }
 
@@ -99,7 +102,10 @@ impl NewFile {
     }
 
     /// Syncs the file to disk and gives it its name.
-    pub(super) fn publish(mut self) -> Result<Published, SinkError> {
+    ///
+    /// # Errors
+    /// It cannot be written, or another file has its name.
+    pub fn publish(mut self) -> Result<Published, SinkError> {
         let failed = |step| {
             let path = self.path.clone();
             move |fault| SinkError::Storage { path, step, fault }

@@ -4,7 +4,7 @@
 mod published;
 
 use crate::support::{
-    folder::Folder,
+    folder::{AML_AND_VIN, Folder},
     program::Said,
     rng::Rng,
     schema::valid,
@@ -25,36 +25,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const CAMPAIGN: &str = r#"
-    campaign = "2026-11"
-    mode = "production"
-    [service]
-    api_key = { env = "RESCREEN_API_KEY" }
-    per_minute = 600_000
-    per_minute_max = 900_000
-    [input]
-    paths = ["book.csv"]
-    id = "no"
-    [budget]
-    max_credits = 100_000
-    prices = { aml-screening = 1, vin-decode = 1 }
-    [[check]]
-    use = "aml-screening"
-    name = "aml"
-    fields.name = "name"
-    fields.entity = { value = 0 }
-    fields.country = { value = "za" }
-    [[check]]
-    use = "vin-decode"
-    name = "vin"
-    when = "vehicle == 'yes'"
-    fields.vin = "vin"
-"#;
-
 /// A desk with a campaign of 90 customers: every fifth has a vehicle, every ninth is the same person as the first, some have no
 /// name, and one line cannot be read.
 fn desk() -> (Folder, Service) {
-    let folder = Folder::with("rescreen.toml", CAMPAIGN);
+    let folder = Folder::with("rescreen.toml", format!("campaign = \"2026-11\"\n{AML_AND_VIN}"));
     let mut text = "no,name,vehicle,vin\n".to_owned();
     for number in 0..90 {
         let name = match number {

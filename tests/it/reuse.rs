@@ -3,7 +3,7 @@
 
 use crate::support::{
     door::{Act, Door, Step},
-    folder::Folder,
+    folder::{AML_AND_VIN, Folder},
     program::{Said, rescreen},
     schema::valid,
     service::{Service, lifted},
@@ -22,31 +22,6 @@ use std::{
     },
 };
 
-const CAMPAIGN: &str = r#"
-    mode = "production"
-    [service]
-    api_key = { env = "RESCREEN_API_KEY" }
-    per_minute = 600_000
-    per_minute_max = 900_000
-    [input]
-    paths = ["book.csv"]
-    id = "no"
-    [budget]
-    max_credits = 100_000
-    prices = { aml-screening = 1, vin-decode = 1 }
-    [[check]]
-    use = "aml-screening"
-    name = "aml"
-    fields.name = "name"
-    fields.entity = { value = 0 }
-    fields.country = { value = "za" }
-    [[check]]
-    use = "vin-decode"
-    name = "vin"
-    when = "vehicle == 'yes'"
-    fields.vin = "vin"
-"#;
-
 struct Desk {
     folder: Folder,
     service: Service,
@@ -60,7 +35,7 @@ fn vin(number: usize) -> String {
 impl Desk {
     /// A desk at a service with the list of this day.
     fn new(day: &str) -> Desk {
-        Desk { folder: Folder::with("rescreen.toml", CAMPAIGN), service: of_day(day) }
+        Desk { folder: Folder::with("rescreen.toml", AML_AND_VIN), service: of_day(day) }
     }
 
     /// The customers of these numbers; those that `changed` names have another name. Every fifth has a vehicle.
@@ -209,7 +184,7 @@ fn what_cannot_be_used_is_refused_before_anything_is_sent() {
     let itself = ["plan", "--campaign", "2026-10", "--service", &desk.service.url, "--changed-since", "out/2026-10"];
     let itself = desk.say(&itself).exits(2);
     assert!(itself.stderr.contains("expected an earlier round, found this campaign"), "{}", itself.stderr);
-    let file = format!("{CAMPAIGN}\n[keys]\nsecret = {{ env = \"KEY_SECRET\" }}\n");
+    let file = format!("{AML_AND_VIN}\n[keys]\nsecret = {{ env = \"KEY_SECRET\" }}\n");
     desk.write("keyed.toml", file);
     let words = ["run", "-c", "keyed.toml", "--yes", "--campaign", "2026-11", "--service", &desk.service.url];
     let words = [&words[..], &["--changed-since", "2026-10"]].concat();
@@ -217,7 +192,7 @@ fn what_cannot_be_used_is_refused_before_anything_is_sent() {
     assert!(keyed.stderr.contains("expected a round with the same key secret"), "{}", keyed.stderr);
     assert_eq!(desk.service.checks_arrived(), sent);
     // An age of nothing uses nothing, for one check alone.
-    let file = format!("{CAMPAIGN}\n[reuse]\nfrom = \"2026-10\"\n[reuse.checks]\naml-screening = \"0s\"\n");
+    let file = format!("{AML_AND_VIN}\n[reuse]\nfrom = \"2026-10\"\n[reuse.checks]\naml-screening = \"0s\"\n");
     desk.write("rescreen.toml", file);
     desk.run("2026-11", &[]).exits(0).says("4 reused answers");
     assert_eq!(desk.service.checks_arrived(), sent + 20);
@@ -312,7 +287,7 @@ fn another_fixed_field_or_default_is_another_question() {
     let added = declared.replacen("[declaration.fixed]", "[declaration.fixed]\nbundle_of = \"another\"", 1);
     let added =
         if added == declared { format!("{declared}\n[declaration.fixed]\nbundle_of = \"another\"\n") } else { added };
-    desk.write("rescreen.toml", format!("{CAMPAIGN}\n{added}"));
+    desk.write("rescreen.toml", format!("{AML_AND_VIN}\n{added}"));
     let plan = desk.plan("2026-11", &["--changed-since", "2026-10"]);
     // Ten screenings, of which one is asked, and two vehicles.
     assert_eq!((&plan["asks"]["reused"], &plan["asks"]["to_send"]), (&json!(9), &json!(3)), "{plan}");

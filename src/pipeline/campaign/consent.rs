@@ -103,6 +103,21 @@ pub fn recorded(campaign: &Campaign, recorded_by: &str) -> Vec<Consent> {
     checks.map(consent).collect()
 }
 
+/// The longest name of a person, in characters.
+const PERSON_CHARACTERS_MAX: usize = 2_000;
+
+/// The name of a person, as `--by` has it, without spaces around it. `who` says what the person does, such as `who decided`.
+///
+/// # Errors
+/// It is empty or too long.
+pub fn person<'a>(by: &'a str, who: &str) -> Result<&'a str, Error> {
+    let by = by.trim();
+    if by.is_empty() || by.chars().count() > PERSON_CHARACTERS_MAX {
+        return Err(Error::Config(format!("--by: expected the name of the person {who}")));
+    }
+    Ok(by)
+}
+
 /// The name of the system user, as decisions and evidence record it. Where no name is known, as in many containers, it
 /// is the number of the user.
 pub fn system_user() -> String {

@@ -4,8 +4,8 @@
 mod file;
 
 use super::{
-    campaign::{place::decisions_file, read_file, recorded::campaign_of},
-    publish::project::Projector,
+    campaign::{consent::person, place::decisions_file, read_file, recorded::campaign_of},
+    publish::{acceptance::decisions_of, project::Projector},
     status::open_ledger,
 };
 use crate::{
@@ -52,7 +52,7 @@ pub struct Decided {
     pub undecided: u64,
 }
 
-/// The longest reason and name, in characters.
+/// The longest reason and subject, in characters.
 const TEXT_CHARACTERS_MAX: usize = 2_000;
 /// How many faults are named.
 const FAULTS_SHOWN: usize = 5;
@@ -70,17 +70,8 @@ pub fn record_decisions(order: &DecideOrder<'_>) -> Result<Decided, Error> {
     let campaign = campaign_of(&reading, reading.path(), order.place, config.as_ref().map(|file| (file, base)))?;
     reading.hold_still()?;
     let is_simulated = campaign.service.simulate || reading.sums()?.simulated == Some(true);
-    let used: Vec<_> = reading.decisions_used()?.into_iter().collect();
     let file = decisions_file(campaign.decisions.as_deref(), &campaign.ledger);
-    let known = decisions::read(&file, &used)?;
-    if known.is_none() && !used.is_empty() {
-        return Err(Error::Config(format!(
-            "{}: expected the decisions that this campaign was published with, found no file; restore it, or name it in the \
-             campaign file: [decisions] file",
-            file.display()
-        )));
-    }
-    let known = known.unwrap_or_default();
+    let known = decisions_of(&reading, &file)?.unwrap_or_default();
     let mut deciding = Deciding::of(order, &worklist, OutputMode::of(campaign.mode, is_simulated), &known)?;
     let projector = Projector::new(&campaign, reading.check_uses()?)?;
     reading.every_ask(|ask| deciding.ask(&projector, &ask))?;
@@ -106,6 +97,7 @@ struct Deciding<'a> {
     order: &'a DecideOrder<'a>,
     known: &'a Decisions,
     mode: OutputMode,
+    by: &'a str,
     at: String,
     /// The rows that no answer was found for yet, by the row of the results.
     waiting: HashMap<&'a str, Vec<&'a Filled>>,
@@ -127,14 +119,12 @@ impl<'a> Deciding<'a> {
         for row in &worklist.rows {
             waiting.entry(&row.result_id).or_default().push(row);
         }
-        let by = order.by.trim();
-        if by.is_empty() || by.chars().count() > TEXT_CHARACTERS_MAX {
-            return Err(Error::Config("--by: expected the name of the person who decided".to_owned()));
-        }
+        let by = person(order.by, "who decided")?;
         Ok(Deciding {
             order,
             known,
             mode,
+            by,
             at: order.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             waiting,
             new: Vec::new(),
@@ -220,7 +210,7 @@ impl<'a> Deciding<'a> {
             match_id: one.id.clone(),
             digest: one.digest.clone(),
             why: why.to_owned(),
-            by: self.order.by.trim().to_owned(),
+            by: self.by.to_owned(),
             at: self.at.clone(),
             campaign: projector.campaign().to_owned(),
             result_id: row.result_id.clone(),

@@ -3,15 +3,14 @@
 use super::checksums::{CHECKSUMS, Checksums};
 use crate::{
     error::Error,
-    files::{self, Links, open_private},
-    model::{chain, key::hex},
-    sink::{self, SinkError},
+    files::{self, Links},
+    model::chain,
+    sink::{self, NewFile, SinkError},
 };
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, BufWriter, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -32,17 +31,11 @@ pub struct ChainEnd {
     pub chain: String,
 }
 
-/// A file of the folder that is being written.
+/// A file of chained lines that is being written.
 pub struct NewLines {
-    file: Hashed,
-    pub end: ChainEnd,
-}
-
-struct Hashed {
     path: PathBuf,
-    writer: BufWriter<File>,
-    hasher: Sha256,
-    bytes: u64,
+    file: NewFile,
+    pub end: ChainEnd,
 }
 
 impl Bundle {
@@ -56,7 +49,7 @@ impl Bundle {
     /// It cannot be written.
     pub fn add(&mut self, path: &str, content: &[u8]) -> Result<(), Error> {
         let mut file = self.begin(path)?;
-        file.write(content)?;
+        file.write_all(content).map_err(unwritten(&self.folder.join(path)))?;
         self.end(path, file)
     }
 
@@ -71,7 +64,7 @@ impl Bundle {
         loop {
             match source.read(&mut buffer).map_err(reading)? {
                 0 => break,
-                bytes => file.write(&buffer[..bytes])?,
+                bytes => file.write_all(&buffer[..bytes]).map_err(unwritten(&self.folder.join(path)))?,
             }
         }
         self.end(path, file)?;
@@ -92,7 +85,7 @@ impl Bundle {
         for _ in 0..count {
             line.clear();
             source.read_until(b'\n', &mut line).map_err(reading)?;
-            file.write(&line)?;
+            file.write_all(&line).map_err(unwritten(&self.folder.join(path)))?;
         }
         self.end(path, file)
     }
@@ -102,7 +95,8 @@ impl Bundle {
     /// # Errors
     /// It cannot be created.
     pub fn lines(&self, path: &str) -> Result<NewLines, Error> {
-        Ok(NewLines { file: self.begin(path)?, end: ChainEnd { lines: 0, chain: String::new() } })
+        let end = ChainEnd { lines: 0, chain: String::new() };
+        Ok(NewLines { path: self.folder.join(path), file: self.begin(path)?, end })
     }
 
     /// Adds a file of chained lines once it is complete.
@@ -123,20 +117,16 @@ impl Bundle {
         Ok((files, self.bytes, seal))
     }
 
-    fn begin(&self, path: &str) -> Result<Hashed, Error> {
+    fn begin(&self, path: &str) -> Result<NewFile, Error> {
         let path = self.folder.join(path);
         sink::create_folder(files::folder_of(&path))?;
-        let file = open_private(&path);
-        let file = file.map_err(|fault| SinkError::Storage { path: path.clone(), step: "creating", fault })?;
-        let writer = BufWriter::with_capacity(BUFFER_BYTES, file);
-        Ok(Hashed { path, writer, hasher: Sha256::new(), bytes: 0 })
+        Ok(NewFile::create_new(&path)?)
     }
 
-    fn end(&mut self, path: &str, mut file: Hashed) -> Result<(), Error> {
-        let written = file.writer.flush().and_then(|()| file.writer.get_ref().sync_all());
-        written.map_err(|fault| file.failed(fault))?;
-        self.bytes += file.bytes;
-        self.checksums.0.insert(path.to_owned(), hex(&file.hasher.finalize()));
+    fn end(&mut self, path: &str, file: NewFile) -> Result<(), Error> {
+        let written = file.publish()?;
+        self.bytes += written.bytes;
+        self.checksums.0.insert(path.to_owned(), written.sha256);
         Ok(())
     }
 }
@@ -150,20 +140,11 @@ impl NewLines {
         let object = serde_json::to_string(line).map_err(|fault| Error::Internal(fault.to_string()))?;
         let (line, chain) = chain::line(&object, &self.end.chain);
         self.end = ChainEnd { lines: self.end.lines + 1, chain };
-        self.file.write(line.as_bytes())?;
-        self.file.write(b"\n")
+        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.write_all(b"\n"));
+        Ok(written.map_err(unwritten(&self.path))?)
     }
 }
 
-impl Hashed {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.writer.write_all(bytes).map_err(|fault| self.failed(fault))?;
-        self.hasher.update(bytes);
-        self.bytes += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn failed(&self, fault: io::Error) -> Error {
-        SinkError::Storage { path: self.path.clone(), step: "writing", fault }.into()
-    }
+fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> SinkError {
+    move |fault| SinkError::Storage { path: path.to_owned(), step: "writing", fault }
 }

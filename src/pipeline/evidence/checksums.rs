@@ -1,5 +1,5 @@
 //! The list of the files with their digests, in the format of `sha256sum`. Its last line is the seal: the digest of everything
-//! above it. Whoever knows the seal can tell whether any byte of the evidence was changed, also in the list itself.
+//! above it. The seal changes if any byte of the evidence changes, also one of the list.
 
 use crate::model::key::hex;
 use sha2::{Digest, Sha256};

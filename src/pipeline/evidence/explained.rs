@@ -95,8 +95,8 @@ fn contents(facts: &Facts) -> Section {
         "The published files contain personal data. Treat these files as you treat the input.".to_owned()
     } else {
         format!(
-            "There are no values of rows and no answers in these files. They do have idempotency keys and digests{decided}. Whoever \
-             knows what was asked about a person can recompute some of them, so keep the files from people who should not know \
+            "These files contain no values of rows and no answers. They contain idempotency keys and digests{decided}. A reader who \
+             knows what was asked about a person can compute some of them again, so show the files only to people who may know \
              who was checked. Reasons and settings are there as persons typed them."
         )
     }));
@@ -112,8 +112,8 @@ fn checking(facts: &Facts) -> Section {
             "Without rescreen, `sha256sum -c {CHECKSUMS}` compares the files. Each line of {ASKS} and {REQUESTS} ends with the \
              digest of the line and of the digest before it, so that a changed line can be found."
         ),
-        "Whoever changes these files can compute new digests. So ask for the seal, which was printed when they were made, from \
-         where it was noted at that time, such as an e-mail or minutes. `rescreen verify FOLDER --seal SEAL` compares it."
+        "A person who changes these files can also compute new digests. The seal was printed when the files were made. Ask for \
+         the seal that was noted at that time, such as in an e-mail or in minutes. `rescreen verify FOLDER --seal SEAL` compares it."
             .to_owned(),
     ];
     if !facts.has_outputs {

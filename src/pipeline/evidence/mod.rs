@@ -20,13 +20,13 @@ mod verify;
 pub use verify::{Fault, Subject, Verified, VerifyOrder, verify};
 
 use super::{
-    campaign::{place::decisions_file, recorded::decisions_in},
+    campaign::{consent::person, place::decisions_file, recorded::decisions_in},
     export::NewPlace,
+    publish::acceptance::decisions_of,
     report_page::{figures::Figures, page, words::exact_time},
     status::open_ledger,
 };
 use crate::{
-    decisions,
     error::Error,
     files::{self, Links},
     ledger::{Reading, is_in_use},
@@ -38,10 +38,8 @@ use facts::{ASKS, DECISIONS, FACTS, Facts, Making, OUTPUTS, PAGE, REQUESTS, camp
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// The longest name of a person, in characters.
-const NAME_CHARACTERS_MAX: usize = 2_000;
-
 /// What to make evidence of, and where.
+#[derive(Clone)]
 pub struct EvidenceOrder<'a> {
     /// An output folder, or a ledger file.
     pub place: &'a Path,
@@ -79,10 +77,8 @@ pub struct EvidenceMade {
 /// A run is under way, the published files are not those of the ledger, something has the name of the evidence, or it cannot be
 /// written.
 pub fn evidence(order: &EvidenceOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -> Result<EvidenceMade, Error> {
-    let made_by = order.made_by.trim();
-    if made_by.is_empty() || made_by.chars().count() > NAME_CHARACTERS_MAX {
-        return Err(Error::Config("--by: expected the name of the person who makes the evidence".to_owned()));
-    }
+    let made_by = person(order.made_by, "who makes the evidence")?;
+    let order = &EvidenceOrder { made_by, ..*order };
     let reading = open_ledger(order.place)?;
     let ledger = reading.path().to_owned();
     let out = order.out.unwrap_or(files::folder_of(&ledger));
@@ -149,7 +145,7 @@ fn fill(
     let made_at_us = order.clock.now_us();
     let making = Making {
         made_at_us,
-        made_by: order.made_by.trim().to_owned(),
+        made_by: order.made_by.to_owned(),
         asks_end,
         requests_end,
         decisions_end,
@@ -166,7 +162,7 @@ fn fill(
 
 /// The folder of the evidence, if the user names none.
 fn beside(out: &Path) -> PathBuf {
-    // `.` has no name of its own.
+    // The path `.` does not end with the name of the folder.
     let real = if out.file_name().is_none() { out.canonicalize().ok() } else { None };
     let out = real.as_deref().unwrap_or(out);
     let mut name = out.file_name().unwrap_or("campaign".as_ref()).to_owned();
@@ -209,21 +205,11 @@ fn trail(
 
 /// Adds the decisions about matches, also those that were made after the campaign was published.
 fn decisions(bundle: &mut Bundle, reading: &Reading) -> Result<Option<ChainEnd>, Error> {
-    let used: Vec<_> = reading.decisions_used()?.into_iter().collect();
     let file = decisions_file(decisions_in(reading)?.as_deref(), reading.path());
-    match decisions::read(&file, &used)? {
-        Some(decisions) => {
-            let head = decisions.head();
-            bundle.copy_lines(&file, DECISIONS, head.count)?;
-            Ok(Some(ChainEnd { lines: head.count, chain: head.chain.clone() }))
-        }
-        None if used.is_empty() => Ok(None),
-        None => Err(Error::Config(format!(
-            "{}: expected the decisions that this campaign was published with, found no file; restore it, or name it in the \
-             campaign file: [decisions] file",
-            file.display()
-        ))),
-    }
+    let Some(decisions) = decisions_of(reading, &file)? else { return Ok(None) };
+    let head = decisions.head();
+    bundle.copy_lines(&file, DECISIONS, head.count)?;
+    Ok(Some(ChainEnd { lines: head.count, chain: head.chain.clone() }))
 }
 
 /// Compares the published files with the manifest, and adds them if they are to be included.

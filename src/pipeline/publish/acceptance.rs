@@ -12,7 +12,7 @@ use crate::{
     sink::OutputMode,
 };
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::SystemTime,
 };
@@ -100,6 +100,23 @@ impl Projector {
         let accepted = self.decidable(rules, mode, ask)?.and_then(|decidable| decidable.accepted(by));
         Ok(accepted.map(|numbers| serde_json::to_string(&numbers).expect("numbers")))
     }
+}
+
+/// The decisions in the file of a campaign. Without a file there are none, unless the campaign was published with some.
+///
+/// # Errors
+/// The file cannot be read, a line was changed, or it is another file than before, or missing.
+pub fn decisions_of(reading: &Reading, file: &Path) -> Result<Option<Decisions>, Error> {
+    let used: Vec<_> = reading.decisions_used()?.into_iter().collect();
+    let found = decisions::read(file, &used)?;
+    if found.is_none() && !used.is_empty() {
+        return Err(Error::Config(format!(
+            "{}: expected the decisions that this campaign was published with, found no file; restore it, or name it in the \
+             campaign file: [decisions] file",
+            file.display()
+        )));
+    }
+    Ok(found)
 }
 
 /// The file of decisions of a campaign, read again when it has changed.

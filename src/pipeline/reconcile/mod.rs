@@ -42,6 +42,15 @@ pub enum ChargeSign {
     Negative,
 }
 
+impl ChargeSign {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ChargeSign::Positive => "positive",
+            ChargeSign::Negative => "negative",
+        }
+    }
+}
+
 /// What differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DifferenceKind {
@@ -322,7 +331,7 @@ fn opened(places: &[PathBuf], reconciled: &mut Reconciled) -> Result<Vec<Reading
 
 /// Whether the ledger has no charge of a request yet, because it is in doubt or waits as a job.
 fn is_unsettled(charge: &LedgerCharge) -> bool {
-    matches!(charge.state, State::Armed | State::InDoubt | State::Repeating | State::Submitted | State::Quarantined)
+    charge.state != State::Planned && !charge.state.is_settled()
 }
 
 /// The sign of a charge. A statement with refunds alone looks like one whose charges are negative, so that is never guessed.

@@ -4,6 +4,32 @@ use super::program::{Said, rescreen};
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
+/// A campaign in production, without a name: an AML screening of each row of `book.csv`, and a VIN check of those with a vehicle.
+pub const AML_AND_VIN: &str = r#"
+    mode = "production"
+    [service]
+    api_key = { env = "RESCREEN_API_KEY" }
+    per_minute = 600_000
+    per_minute_max = 900_000
+    [input]
+    paths = ["book.csv"]
+    id = "no"
+    [budget]
+    max_credits = 100_000
+    prices = { aml-screening = 1, vin-decode = 1 }
+    [[check]]
+    use = "aml-screening"
+    name = "aml"
+    fields.name = "name"
+    fields.entity = { value = 0 }
+    fields.country = { value = "za" }
+    [[check]]
+    use = "vin-decode"
+    name = "vin"
+    when = "vehicle == 'yes'"
+    fields.vin = "vin"
+"#;
+
 /// A folder with lists.
 pub struct Folder(TempDir);
 

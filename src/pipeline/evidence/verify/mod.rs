@@ -89,10 +89,11 @@ fn evidence(mut package: Package, seal: Option<&str>) -> (Verified, Option<Vec<u
             return (verified, None);
         }
     };
-    if let Some(seal) = seal.filter(|seal| *seal != list.seal()) {
-        add(CHECKSUMS, format!("expected the seal {seal}, found {}", list.seal()));
+    let found = list.seal();
+    if let Some(seal) = seal.filter(|seal| *seal != found) {
+        add(CHECKSUMS, format!("expected the seal {seal}, found {found}"));
     }
-    (verified.seal, verified.files) = (Some(list.seal()), list.0.len() as u64);
+    (verified.seal, verified.files) = (Some(found), list.0.len() as u64);
     verified.faults.extend(changed_files(&mut package, &list));
     if !verified.faults.is_empty() {
         return (verified, None);

@@ -31,7 +31,7 @@ impl Package {
     /// Opens evidence; `None` if the path is a folder without any.
     ///
     /// # Errors
-    /// There is nothing at the path, or a file that is no archive.
+    /// The path does not exist, or is a file but not an archive.
     pub fn open(path: &Path) -> Result<Option<Package>, Error> {
         let found = std::fs::metadata(path);
         let found = found.map_err(|fault| Error::Config(format!("{}: {fault}", path.display())))?;
