@@ -17,6 +17,7 @@ import outputs
 import postgres
 import readers
 import recipes
+import two_rounds
 
 
 def check_coverage(campaigns):
@@ -71,6 +72,7 @@ def main():
             "docs/loading.md": loading,
             "dbt": dbt_project,
             "recipes": recipes,
+            "two rounds": two_rounds,
         }
         for name, check in checks.items():
             begun = time.monotonic()
