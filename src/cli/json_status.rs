@@ -45,6 +45,7 @@ pub fn fields(status: &Status, update: Option<&Newest>) -> Value {
         "credits": credits(sums),
         "input_complete": status.input_complete,
         "consents": status.consents.iter().map(consent).collect::<Vec<_>>(),
+        "purges": status.purges,
         "datasets": datasets(&sums.datasets),
         "jobs": jobs(&status.jobs),
         "oldest_in_flight_at": time(status.oldest_in_flight_us),

@@ -33,6 +33,7 @@ mod plan;
 mod program;
 mod progress;
 mod progress_lines;
+mod purge;
 mod reach;
 mod reconcile;
 mod report;
@@ -109,6 +110,8 @@ enum Command {
     Diff(diff::DiffArgs),
     /// Compare a statement of the service with what the ledgers of campaigns were charged
     Reconcile(reconcile::ReconcileArgs),
+    /// Remove the personal data of an old campaign, or of one subject, and keep what was asked, when and at what cost
+    Purge(purge::PurgeArgs),
     /// Decide what to do with requests that may have been charged, or correct a charge
     Resolve(resolve::ResolveArgs),
     /// List the available checks, or describe one
@@ -146,6 +149,7 @@ impl Command {
             Command::Decide(args) => (args.json, json::Format::Decide),
             Command::Report(args) => (args.json, json::Format::Report),
             Command::Reconcile(args) => (args.json, json::Format::Reconcile),
+            Command::Purge(args) => (args.json, json::Format::Purge),
             Command::Evidence(args) => (args.json, json::Format::Evidence),
             Command::Verify(args) => (args.json, json::Format::Verify),
             Command::Status(args) => (args.json, json::Format::Status),
@@ -264,6 +268,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Decide(args) => decide::decide(args, &cli.output).await,
         Command::Report(args) => report::report(args, &cli.output).await,
         Command::Reconcile(args) => reconcile::reconcile(args).await,
+        Command::Purge(args) => purge::purge(args, &cli.output).await,
         Command::Evidence(args) => evidence::evidence(args, &cli.output).await,
         Command::Verify(args) => verify::verify(args, &cli.output).await,
         Command::Status(args) => status::status(&args),

@@ -11,7 +11,7 @@ use clap::Args;
 use comfy_table::{ContentArrangement, Table, presets};
 use rescreen::{
     Error,
-    ledger::{DatasetSeen, Published, RunRow},
+    ledger::{DatasetSeen, Published, PurgeRow, RunRow},
     model::{
         Clock, ExitCode, FailureCode, StopKind, clock::local_time, printable::printable, shell_words::quoted,
         state::State,
@@ -218,10 +218,25 @@ fn lines(status: &Status, place: &Path) -> Vec<String> {
         lines.push(format!("paused until    {}", local_time(at)));
     }
     lines.extend(pipeline::consent_lines(&status.consents));
+    lines.extend(status.purges.iter().map(purge_line));
     if let Some(at) = sums.completed_at_us {
         lines.push(format!("complete since  {}", local_time(at)));
     }
     lines
+}
+
+/// `purged  12 rows, 20 requests, on 3 Nov 2026 10:00 by ann: request 17`
+fn purge_line(purge: &PurgeRow) -> String {
+    let PurgeRow { rows, requests, stamp, finished_at_us, .. } = purge;
+    let reason = stamp.reason.as_deref().map_or_else(String::new, |reason| format!(": {}", printable(reason)));
+    let end = if finished_at_us.is_none() { "; not finished: run `rescreen purge` again" } else { "" };
+    format!(
+        "purged          {}, {}, on {} by {}{reason}{end}",
+        counted(*rows, "row", "rows"),
+        counted(*requests, "request", "requests"),
+        local_time(stamp.at_us),
+        printable(&stamp.by)
+    )
 }
 
 /// How the last run ended, and the command that continues it.
@@ -310,13 +325,18 @@ fn progress(status: &Status) -> Vec<String> {
 
 /// The published rows by verdict, a line for each check.
 fn verdicts(status: &Status) -> Vec<String> {
+    let is_purged = !status.purges.is_empty();
     let line = |of_check: &Published| {
         let verdicts: Vec<String> = of_check
             .by_verdict
             .iter()
             .map(|(verdict, count)| format!("{} {}", grouped(*count), printable(verdict)))
             .collect();
-        let verdicts = if verdicts.is_empty() { "none published yet".to_owned() } else { verdicts.join(", ") };
+        let verdicts = match verdicts[..] {
+            [] if is_purged => "none, or purged".to_owned(),
+            [] => "none published yet".to_owned(),
+            _ => verdicts.join(", "),
+        };
         format!("results         {:>12}   {}: {verdicts}", grouped(of_check.rows), printable(&of_check.check))
     };
     status.published.iter().map(line).collect()

@@ -198,17 +198,13 @@ impl Reading {
         &self,
         mut each: impl FnMut(&str, &IngestedRow, bool) -> Result<(), E>,
     ) -> Result<(), E> {
-        let splits = || -> Result<Vec<i64>, LedgerError> {
-            let mut select = self.conn.prepare("SELECT id FROM split ORDER BY id")?;
-            Ok(select.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
-        };
         let sql = "SELECT split, row_index FROM ask WHERE failure IS NOT NULL AND check_use IS NULL ORDER BY id";
         let mut select = self.conn.prepare(sql).map_err(LedgerError::from)?;
         // Splits come in the same order.
         let mut unreadable =
             select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(LedgerError::from)?.peekable();
         let mut rows = RowReader::new(&self.conn, Values::Read);
-        for split in splits()? {
+        for split in self.split_ids()? {
             let mut of_split = HashSet::new();
             while let Some(found) = unreadable.next_if(|next| next.as_ref().map_or(true, |(of, _)| *of <= split)) {
                 let (_, row_index): (i64, u32) = found.map_err(LedgerError::from)?;
@@ -220,6 +216,12 @@ impl Reading {
             }
         }
         Ok(())
+    }
+
+    /// The ids of the splits, in input order.
+    pub(super) fn split_ids(&self) -> Result<Vec<i64>, LedgerError> {
+        let mut select = self.conn.prepare("SELECT id FROM split ORDER BY id")?;
+        Ok(select.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     /// The asks of a part, in input order, without the values of their rows.

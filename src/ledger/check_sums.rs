@@ -133,8 +133,9 @@ pub(super) fn recounted(conn: &Connection) -> Result<BTreeMap<i64, CheckSums>, L
         checks.entry(row.get(0)?).or_default().add(AskEnd::Answered(verdict), row.amount(2)?);
     }
     let mut select = conn.prepare(
-        "SELECT coalesce(ask.check_use, 0), sum(request.charged) FROM request JOIN ask ON ask.id = request.first_ask
-         WHERE request.charged <> 0 GROUP BY 1",
+        "SELECT coalesce(ask.check_use, purged_ask.check_use, 0), sum(request.charged) FROM request
+         LEFT JOIN ask ON ask.id = request.first_ask LEFT JOIN purged_ask ON purged_ask.ask = request.first_ask
+         WHERE request.charged <> 0 AND (ask.id IS NOT NULL OR purged_ask.ask IS NOT NULL) GROUP BY 1",
     )?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {

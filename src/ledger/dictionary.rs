@@ -99,6 +99,17 @@ fn ready(id: u32, text: &[u8]) -> Result<OfCheck, LedgerError> {
 pub(super) struct AnswerDecompressors(RefCell<HashMap<u32, Decompressor<'static>>>);
 
 impl AnswerDecompressors {
+    /// Reads the dictionaries of a check, so that answers are restored although the ledger no longer has them.
+    fn keep(&self, conn: &Connection, check: &str) -> Result<(), LedgerError> {
+        let mut select = conn.prepare("SELECT id, text FROM dictionary WHERE check_name = ?1")?;
+        let mut rows = select.query([check])?;
+        while let Some(row) = rows.next()? {
+            let decompressor = Decompressor::with_dictionary(&row.get::<_, Vec<u8>>(1)?).map_err(|_| damaged())?;
+            self.0.borrow_mut().insert(row.get(0)?, decompressor);
+        }
+        Ok(())
+    }
+
     /// Restores a compressed answer.
     ///
     /// # Errors
@@ -123,6 +134,30 @@ impl AnswerDecompressors {
         content_size(frame, ANSWER_BYTES_MAX).and_then(restored).map_err(|_| damaged())
     }
 }
+
+/// Makes the dictionary of a check anew from the answers that are left, and compresses them with it, because the earlier
+/// one contains the beginnings of answers that are to be removed. Those are empty already.
+pub(super) fn renew(conn: &Connection, check: &str) -> Result<(), LedgerError> {
+    let before = AnswerDecompressors::default();
+    before.keep(conn, check)?;
+    conn.execute("DELETE FROM dictionary WHERE check_name = ?1", [check])?;
+    let mut after = AnswerCompressors::default();
+    let sql = "SELECT request, answer.body FROM answer CROSS JOIN request ON request.id = answer.request
+               WHERE request > ?1 AND check_name = ?2 AND length(answer.body) > 0 ORDER BY request LIMIT 1";
+    let mut next = conn.prepare(sql)?;
+    let mut update = conn.prepare("UPDATE answer SET body = ?2 WHERE request = ?1")?;
+    let mut last = 0;
+    loop {
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
+        let Some((request, stored)) = next.query_row(params![last, check], read).optional()? else { return Ok(()) };
+        let plain = before.decompress(conn, &stored)?;
+        update.execute(params![request, after.compress(conn, check, &plain)?])?;
+        last = request;
+    }
+}
+
+/// Whether an answer may be part of a dictionary: the first ones are stored without one.
+pub(super) const MAKES_DICTIONARY: &str = "length(answer.body) > 0 AND substr(answer.body, 1, 1) <> x'01'";
 
 #[cfg(test)]
 mod tests {

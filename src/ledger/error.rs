@@ -77,6 +77,17 @@ pub enum LedgerError {
          campaign with `--campaign NAME`"
     )]
     MissingCheck { check: String },
+    #[error(
+        "{}: the personal data of this campaign, or of some of its subjects, was purged on {at} by {by}, and nothing is added to \
+         it any more; to check again, start a new campaign with `--campaign NAME`",
+        .path.display()
+    )]
+    Purged { path: PathBuf, by: String, at: String },
+    #[error(
+        "{}: a purge of this campaign was interrupted; run `rescreen purge` again with the same options to finish it",
+        .path.display()
+    )]
+    PurgeUnfinished { path: PathBuf },
     #[error("another process has just started this campaign; run again to resume it")]
     BegunMeanwhile,
     #[error(
@@ -205,6 +216,8 @@ impl LedgerError {
                 | LedgerError::NewCheck { .. }
                 | LedgerError::MissingCheck { .. }
                 | LedgerError::BegunMeanwhile
+                | LedgerError::Purged { .. }
+                | LedgerError::PurgeUnfinished { .. }
                 | LedgerError::OtherPartition { .. }
         )
     }

@@ -36,7 +36,7 @@ pub struct PartFiles {
 impl LedgerPart {
     /// The path of the file with its answers, relative to the output folder.
     pub fn answers_path(&self) -> String {
-        format!("answers/{}", self.path.strip_prefix("results/").unwrap_or(&self.path))
+        answers_path(&self.path)
     }
 
     /// Checks that [`record`] could have made this part for that check. The ledger is untrusted data, so its text must
@@ -62,6 +62,20 @@ const EXTENSIONS: [&str; 2] = ["parquet", "jsonl"];
 /// The path of a part in its output folder.
 fn part_path(check: &str, id: i64, extension: &str) -> String {
     format!("results/{check}/part-{id:06}.{extension}")
+}
+
+/// The path of the file with the answers of a part, by that of the part.
+fn answers_path(part: &str) -> String {
+    format!("answers/{}", part.strip_prefix("results/").unwrap_or(part))
+}
+
+/// The paths that the files of a part may have, whatever its format.
+pub(super) fn paths_of(check: &str, id: i64) -> Vec<String> {
+    let of_format = |extension| {
+        let path = part_path(check, id, extension);
+        [answers_path(&path), path]
+    };
+    EXTENSIONS.into_iter().flat_map(of_format).collect()
 }
 
 /// How to make the next parts.

@@ -1,18 +1,24 @@
 //! How SQLite plans every statement of the ledger. A campaign can have millions of requests, so a statement that reads all
 //! of them is listed here with a reason. The statements are taken from the source text, so that none can be forgotten.
 
-use super::{attempts::EVERY_ATTEMPT, reading::DATASET, request_row::COLUMNS, reread::IS_UNSENT, schema};
+use super::{
+    attempts::EVERY_ATTEMPT, dictionary::MAKES_DICTIONARY, purge::LEAVES, reading::DATASET, request_row::COLUMNS,
+    reread::IS_UNSENT, schema,
+};
 use rusqlite::Connection;
 use std::{fs, path::Path};
 
 /// The statements that read a whole table, by a part of their text.
-const READ_ALL: [(&str, &str); 26] = [
+const READ_ALL: [(&str, &str); 29] = [
     ("coalesce(max(id), 0) + 1 FROM ask", "only the last row is read"),
     ("SELECT id FROM request WHERE state = ?1", "not before the sums say that there are such requests"),
     ("SET revision = 1 WHERE revision = 0", "once for each charge book"),
     ("INTO untold (request) SELECT id FROM request", "once for each charge book and each failover of its server"),
     ("SELECT request, armed_at, outcome FROM attempt UNION ALL", "the report"),
     ("{DATASET} AS dataset", "evidence"),
+    ("{LEAVES}", "a purge"),
+    ("split, row_index FROM ask ORDER BY id", "a purge"),
+    ("id NOT IN (SELECT request FROM purged_request)", "a purge"),
     ("answer.body, reused.campaign", "evidence"),
     ("iif(reused.request IS NULL, answer.request_id, NULL), job.job_id", "a comparison with a statement"),
     ("min(armed_at), max(armed_at)", "the report"),
@@ -36,8 +42,12 @@ const READ_ALL: [(&str, &str); 26] = [
 ];
 
 /// What format strings insert into statements. A statement is planned with each value that fits it.
-const INSERTED: [(&str, &[&str]); 27] = [
+const INSERTED: [(&str, &[&str]); 31] = [
     ("DATASET", &[DATASET]),
+    ("LEAVES", &[LEAVES]),
+    ("MAKES_DICTIONARY", &[MAKES_DICTIONARY]),
+    ("shared", &["request IN (SELECT request FROM purged_ask WHERE purge = ?1)"]),
+    ("stays", &["EXISTS (SELECT 1 FROM ask WHERE ask.request = request.id AND NOT ask.id = ?1)"]),
     ("", &["2"]),
     ("COLUMNS", &[COLUMNS]),
     ("IS_UNSENT", &[IS_UNSENT]),
@@ -57,7 +67,7 @@ const INSERTED: [(&str, &[&str]); 27] = [
     ("job_id", &["(SELECT job_id FROM job WHERE job.request = request.id)"]),
     ("judged_again", &["(SELECT count(*) FROM judged_again WHERE judged_again.request = request.id)"]),
     ("state", &["2"]),
-    ("table", &["unrecognised", "crossed", "judged_again", "job", "attachment", "other_path", "upload"]),
+    ("table", &["unrecognised", "crossed", "judged_again", "job", "attachment", "other_path", "upload", "part_rules"]),
     ("unrecognised", &["(SELECT count(*) FROM unrecognised WHERE unrecognised.request = request.id)"]),
     // What `Reading::in_states` makes.
     ("sought", &["request.state IN (2, 3) AND request.state NOT IN (1, 10)"]),

@@ -48,12 +48,15 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
     Ok(sums)
 }
 
-/// Only a failed request can lose its asks.
+/// Only a failed request can lose its asks, except by a purge.
 fn without_ask(conn: &Connection) -> Result<u64, LedgerError> {
+    let purged: u64 = conn.query_row("SELECT count(*) FROM purged_request", [], |row| row.amount(0))?;
     // The second condition makes the partial index apply.
     let sql = "SELECT count(*) FROM request WHERE state = ?1 AND state NOT IN (1, 10)
-                 AND NOT EXISTS (SELECT 1 FROM ask WHERE ask.request = request.id)";
-    Ok(conn.query_row(sql, [State::Failed.code()], |row| row.amount(0))?)
+                 AND NOT EXISTS (SELECT 1 FROM ask WHERE ask.request = request.id)
+                 AND id NOT IN (SELECT request FROM purged_request)";
+    let failed: u64 = conn.query_row(sql, [State::Failed.code()], |row| row.amount(0))?;
+    Ok(failed + purged)
 }
 
 /// The checks of whose jobs the service told the state.

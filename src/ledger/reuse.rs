@@ -37,6 +37,14 @@ pub struct Question {
 }
 
 impl Reading {
+    /// Whether answers of this campaign are used here.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub fn reuses_answers_of(&self, campaign: &str) -> Result<bool, LedgerError> {
+        Ok(self.conn.prepare_cached("SELECT 1 FROM reused WHERE campaign = ?1 LIMIT 1")?.exists([campaign])?)
+    }
+
     /// What these requests ask.
     pub fn questions(&self, requests: &[RequestId]) -> Result<Vec<Question>, LedgerError> {
         let mut select = self.conn.prepare_cached("SELECT check_name, fields, body FROM request WHERE id = ?1")?;

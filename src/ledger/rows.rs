@@ -37,6 +37,29 @@ pub(super) fn compress_rows(rows: &[IngestedRow]) -> Vec<u8> {
     compress(&lines, Level::Rows)
 }
 
+/// The block of a split without the values and subjects of these rows. Their numbers and places stay.
+///
+/// # Errors
+/// The split cannot be read.
+pub(super) fn without_values(
+    conn: &Connection,
+    split: i64,
+    leaves: &dyn Fn(u32) -> bool,
+) -> Result<Vec<u8>, LedgerError> {
+    let split = Split::read(conn, split)?;
+    let mut lines = Vec::new();
+    for (index, ends) in split.starts.windows(2).enumerate() {
+        if leaves(index as u32) {
+            let row = split.row(index, Values::Skipped)?;
+            serde_json::to_writer(&mut lines, &IngestedRow { subject: None, ..row }).expect("numbers");
+            lines.push(b'\n');
+        } else {
+            lines.extend_from_slice(&split.lines[ends[0]..ends[1]]);
+        }
+    }
+    Ok(compress(&lines, Level::Rows))
+}
+
 /// Whether a reader of rows needs their values, or only position and subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {

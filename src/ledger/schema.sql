@@ -348,3 +348,35 @@ CREATE TABLE reused (
     request  INTEGER PRIMARY KEY,
     campaign TEXT NOT NULL                 -- the campaign that sent it
 ) STRICT;
+
+-- Purges: whole campaigns or single subjects whose personal data was removed. After one, the ledger takes nothing new.
+CREATE TABLE purge (
+    id          INTEGER PRIMARY KEY,
+    scope       TEXT NOT NULL,             -- everything or subjects
+    rows        INTEGER NOT NULL,
+    asks        INTEGER NOT NULL,
+    requests    INTEGER NOT NULL,
+    reason      TEXT,
+    purged_by   TEXT NOT NULL,
+    purged_at   INTEGER NOT NULL,
+    finished_at INTEGER                    -- NULL until the outputs and the free pages have nothing of it either
+) STRICT;
+
+-- What is left of the asks of purged rows.
+CREATE TABLE purged_ask (
+    ask       INTEGER PRIMARY KEY,         -- the id that it had
+    purge     INTEGER NOT NULL REFERENCES purge (id),
+    split     INTEGER NOT NULL,
+    row_index INTEGER NOT NULL,
+    check_use INTEGER,
+    request   INTEGER,
+    dataset   TEXT NOT NULL,               -- the one that it was in
+    part      INTEGER,
+    failure   TEXT                         -- the code
+) STRICT;
+
+-- Requests without fields, body and answer, because all their asks are purged.
+CREATE TABLE purged_request (
+    request INTEGER PRIMARY KEY,
+    purge   INTEGER NOT NULL REFERENCES purge (id)
+) STRICT;

@@ -9,6 +9,7 @@ use super::{
     lock::{LedgerFiles, Lock, Noted, log_bytes, log_is_alone, log_is_lost, log_path},
     log_pause::LOG_BYTES_KEPT,
     open::connect,
+    purged::refuse_purged,
     recount::{matches, recounted},
     request_row::RequestRow,
     schema::{self, Found, examine},
@@ -36,6 +37,18 @@ fn checkpoint_pages() -> u32 {
 /// How often the log is moved into the database at least.
 pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
 
+/// What a ledger is opened for, which decides what is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening {
+    Usual,
+    /// It may have lost commits.
+    Older,
+    /// Something of it may have been purged. `older`: it may also have lost commits.
+    ToPurge {
+        older: bool,
+    },
+}
+
 pub(super) struct Store {
     pub(super) conn: Connection,
     pub(super) sums: Sums,
@@ -61,12 +74,12 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Opens the ledger for writing. Creates it if there is none. `older` accepts a ledger that lost commits.
-    pub(super) fn open(path: &Path, brought: &Identity, now_us: i64, older: bool) -> Result<Store, LedgerError> {
-        Store::opened(path, brought, now_us, older).map_err(|error| error.at(path))
+    /// Opens the ledger for writing. Creates it if there is none.
+    pub(super) fn open(path: &Path, brought: &Identity, now_us: i64, opening: Opening) -> Result<Store, LedgerError> {
+        Store::opened(path, brought, now_us, opening).map_err(|error| error.at(path))
     }
 
-    fn opened(path: &Path, brought: &Identity, now_us: i64, older: bool) -> Result<Store, LedgerError> {
+    fn opened(path: &Path, brought: &Identity, now_us: i64, opening: Opening) -> Result<Store, LedgerError> {
         let mut lock = Lock::take(path)?;
         let fresh = !path.exists() || std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
         if log_is_alone(path) {
@@ -106,7 +119,7 @@ impl Store {
         };
         match examine(&store.conn)? {
             Found::Nothing => store.create(brought, now_us)?,
-            Found::Ledger => store.load(path, brought, log_bytes, older)?,
+            Found::Ledger => store.load(path, brought, log_bytes, opening)?,
         }
         store.lock.note(store.commits)?;
         store.lock.sync()?;
@@ -126,10 +139,13 @@ impl Store {
         Ok(())
     }
 
-    /// `older` accepts a ledger that lost commits.
-    fn load(&mut self, path: &Path, brought: &Identity, log_bytes: u64, older: bool) -> Result<(), LedgerError> {
+    fn load(&mut self, path: &Path, brought: &Identity, log_bytes: u64, opening: Opening) -> Result<(), LedgerError> {
+        if matches!(opening, Opening::ToPurge { .. }) {
+            // What is removed is overwritten.
+            self.conn.pragma_update(None, "secure_delete", true)?;
+        }
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
-        let (run, commits, was_open) = self.accept(path, brought, log_bytes, older)?;
+        let (run, commits, was_open) = self.accept(path, brought, log_bytes, opening)?;
         (self.run, self.commits) = (run.saturating_add(1), commits.saturating_add(1));
         self.sums = trusted_sums(&self.conn, was_open)?;
         self.save_sums()?;
@@ -141,14 +157,14 @@ impl Store {
         Ok(())
     }
 
-    /// Refuses the ledger of another campaign, and one that lost commits unless `older` accepts it. Returns the number
-    /// of times it was opened, of its commits, and whether its last run did not close it.
+    /// Refuses the ledger of another campaign, one that lost commits and one of which something was purged, unless it is opened for
+    /// that. Returns the number of times it was opened, of its commits, and whether its last run did not close it.
     fn accept(
         &self,
         path: &Path,
         brought: &Identity,
         log_bytes: u64,
-        older: bool,
+        opening: Opening,
     ) -> Result<(i64, u64, bool), LedgerError> {
         let (recorded, key_version) = identity::read(&self.conn)?
             .ok_or_else(|| LedgerError::Damaged("it does not say to which campaign it belongs".to_owned()))?;
@@ -156,6 +172,10 @@ impl Store {
         let sql = "SELECT run, commits, is_open FROM campaign";
         let (run, commits, was_open) =
             self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.amount(1)?, row.get(2)?)))?;
+        if !matches!(opening, Opening::ToPurge { .. }) {
+            refuse_purged(&self.conn, path)?;
+        }
+        let older = matches!(opening, Opening::Older | Opening::ToPurge { older: true });
         if !older && log_is_lost(self.lock.noted(), commits, was_open, log_bytes) {
             return Err(match self.lock.noted() {
                 Noted::Commits(noted) => LedgerError::log_lost(path, noted, commits),
@@ -206,6 +226,14 @@ impl Store {
         (self.checkpoint_wanted, self.checkpointed) = (false, Instant::now());
         self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         self.lock.sync()
+    }
+
+    /// Rewrites the file and empties the log, so that neither contains anything that was removed. Within no transaction.
+    pub(super) fn rewrite_file(&mut self) -> Result<(), LedgerError> {
+        self.files.check()?;
+        self.conn.execute_batch("VACUUM")?;
+        let is_read: bool = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if is_read { Err(LedgerError::Locked { path: self.path().to_owned() }) } else { Ok(()) }
     }
 
     /// Records that the ledger is closed. Only for a ledger whose commits all succeeded.
@@ -335,7 +363,7 @@ mod tests {
     fn the_log_is_checkpointed_on_request_and_after_a_minute() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.sqlite");
-        let mut store = Store::open(&path, &identity(), 1, false).unwrap();
+        let mut store = Store::open(&path, &identity(), 1, Opening::Usual).unwrap();
         let commit = |store: &mut Store| {
             store.begin().unwrap();
             store.commit().unwrap();

@@ -6,7 +6,7 @@ use super::{
     Identity, LedgerError, Sums,
     lock::LedgerFiles,
     readers::Readers,
-    store::{CHECKPOINT_EVERY, Store},
+    store::{CHECKPOINT_EVERY, Opening, Store},
 };
 use std::{
     path::{Path, PathBuf},
@@ -94,7 +94,7 @@ impl Ledger {
     /// # Errors
     /// Another process has locked it, it belongs to another campaign, it has another version, or it cannot be opened.
     pub fn open(path: &Path, identity: &Identity, mode: CommitMode, now_us: i64) -> Result<Ledger, LedgerError> {
-        Ledger::of(Store::open(path, identity, now_us, false)?, path, mode)
+        Ledger::of(Store::open(path, identity, now_us, Opening::Usual)?, path, mode)
     }
 
     /// Like [`Ledger::open`], but accepts a ledger that lost its newest commits. The requests they recorded may be paid
@@ -103,10 +103,10 @@ impl Ledger {
     /// # Errors
     /// See [`Ledger::open`].
     pub fn open_older(path: &Path, identity: &Identity, mode: CommitMode, now_us: i64) -> Result<Ledger, LedgerError> {
-        Ledger::of(Store::open(path, identity, now_us, true)?, path, mode)
+        Ledger::of(Store::open(path, identity, now_us, Opening::Older)?, path, mode)
     }
 
-    fn of(store: Store, path: &Path, mode: CommitMode) -> Result<Ledger, LedgerError> {
+    pub(super) fn of(store: Store, path: &Path, mode: CommitMode) -> Result<Ledger, LedgerError> {
         let (created, files) = (store.created, Arc::clone(&store.files));
         let sums = Mutex::new(Arc::clone(&store.saved));
         let published = Arc::new(Published { sums, ..Published::default() });

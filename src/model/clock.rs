@@ -149,6 +149,14 @@ pub mod utc {
 
     /// # Errors
     /// It is not a time.
+    /// The same for a time that may be absent.
+    pub fn optional<S: Serializer>(at_us: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
+        match at_us {
+            Some(at_us) => serialize(at_us, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map(Timestamp::as_microsecond).map_err(|_| D::Error::custom("expected a time"))

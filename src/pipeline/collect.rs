@@ -198,7 +198,7 @@ impl Collection {
         claim(&campaign.out, &campaign.name, &ledger.reading()?)?;
         let was_complete = ledger.sums().completed_at_us.is_some();
         let rules = use_rules(&campaign, &ledger).await?;
-        let publish = PublishOptions { tap: None, rules, accept_unrecognised };
+        let publish = PublishOptions { rules, accept_unrecognised, ..PublishOptions::default() };
         let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), publish)?);
         let mut end = SendEnd::nothing(None, signals);
         let mut used = None;

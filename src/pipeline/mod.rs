@@ -21,6 +21,7 @@ mod plan;
 mod prepare;
 mod publish;
 pub mod published;
+mod purge;
 mod reconcile;
 pub mod report;
 mod report_doubts;
@@ -84,6 +85,7 @@ pub use plan::{
 };
 pub use prepare::Prepared;
 pub use publish::Tap;
+pub use purge::{PurgeOrder, PurgeReport, PurgeWhat, purge};
 pub use reconcile::{
     ChargeDifference, ChargeSign, Columns, DifferenceKind, ReconcileOrder, Reconciled, Tally, reconcile,
 };

@@ -5,6 +5,7 @@ use super::{
     campaign::{Campaign, place::ledger_in},
     dataset_update::dataset_update,
     judge::DATASET_COLUMN,
+    wording::counted,
 };
 use crate::{
     catalogue::Declaration,
@@ -12,6 +13,7 @@ use crate::{
     ledger::{EarlierAnswer, Ledger, Question, Reading, Sums},
     model::{
         Clock, KeyMaker, RequestId, Verdict,
+        clock::local_time,
         reuse::{EarlierState, KnownList},
     },
     pipeline::campaign::reuse::Reuse,
@@ -54,6 +56,18 @@ impl EarlierRound {
         if campaign.service.simulate && old_mode != OutputMode::Simulated {
             tracing::warn!("a rehearsal uses no answers of {}, so it asks for every row", reuse.from.display());
             return Ok(None);
+        }
+        if let Some(purge) = reading.purges()?.pop() {
+            let counts = reading.counts()?;
+            if counts.values().all(|counts| counts.asks() == counts.purged) {
+                let at = local_time(purge.stamp.at_us);
+                let fault = format!(
+                    "its rows and answers were purged on {at}, so every row would be asked again; name another round"
+                );
+                return Err(refused(fault));
+            }
+            let asks = counted(counts.values().map(|counts| counts.purged).sum(), "ask was", "asks were");
+            tracing::warn!("{asks} purged from {}: what they asked is asked and paid for again", reuse.from.display());
         }
         if path.canonicalize().ok() == campaign.ledger.canonicalize().ok() {
             return Err(refused(format!("expected an earlier round, found this campaign, {}", new.campaign)));

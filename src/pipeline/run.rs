@@ -106,7 +106,8 @@ impl Prepared {
         self.record_settings().await?;
         ledger.record_consent(consent::recorded(&campaign, &consent::system_user())).await?;
         let rules = use_rules(&campaign, &ledger).await?;
-        let publish = PublishOptions { tap: options.tap, rules, accept_unrecognised: options.accept_unrecognised };
+        let accept_unrecognised = options.accept_unrecognised;
+        let publish = PublishOptions { tap: options.tap, rules, accept_unrecognised, ..PublishOptions::default() };
         let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), publish)?);
         let receiver = self.body_receiver().await?;
         let context = self.context()?;

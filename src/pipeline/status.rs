@@ -15,7 +15,9 @@ use crate::{
     catalogue::DeclaredCheck,
     error::Error,
     files,
-    ledger::{Consent, FailuresByCode, Identity, LedgerError, OpenJobs, Published, Reading, RunRow, Sums, is_in_use},
+    ledger::{
+        Consent, FailuresByCode, Identity, LedgerError, OpenJobs, Published, PurgeRow, Reading, RunRow, Sums, is_in_use,
+    },
     model::{Clock, clock::local_time, printable::printable, state::State},
     sink::MappingTotals,
 };
@@ -52,6 +54,8 @@ pub struct Status {
     pub input_complete: bool,
     /// The recorded evidence of consent.
     pub consents: Vec<Consent>,
+    /// Removals of personal data.
+    pub purges: Vec<PurgeRow>,
     /// Rows whose answer is paid for and that no rule recognises.
     pub unrecognised: u64,
     /// Published rows that the current declarations judge differently.
@@ -140,6 +144,7 @@ pub(super) fn status_of(reading: &Reading) -> Result<Status, Error> {
         oldest_doubt_us: reading.oldest_in(if is_in_use { &IN_DOUBT[1..] } else { &IN_DOUBT })?,
         input_complete: !sources.is_empty() && sources.iter().all(|source| source.complete),
         consents: reading.consents()?,
+        purges: reading.purges()?,
         unrecognised: reading.unrecognised()?,
         judged_differently: reading.judged_differently()?,
         parts_to_compare: reading.parts_to_compare()?.len() as u64,

@@ -1,5 +1,5 @@
 //! The part of a check that has no results yet. It has all columns and no row, so that a query of the check finds a table.
-//! It stays when there are other parts: a part that was published once is never removed.
+//! It stays when there are other parts: a part that was published once is removed only by a purge.
 
 use super::{DatasetKind, OutputFormat, Part, Schema, SinkError, TableWriter};
 use std::path::Path;

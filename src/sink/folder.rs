@@ -42,7 +42,7 @@ ledger.lock        Lets only one run at a time use the ledger, and counts its co
 manifest.json      The valid files, their columns and digests, and the totals. \"complete\": true means that every row
                    of the input is answered or accounted for. It is written with the first results.
 results/           The answers, one folder for each check. They are final: rows are only added, so results/**/* can be
-                   read at any time.
+                   read at any time. Only `rescreen purge` removes rows.
 answers/           The whole answers, if [output] answer = \"dataset\".
 failures/          Rows that could not be read, mapped or sent, or were refused, and why.
 failures.csv       The same rows with their original columns, to correct or send back. Copy it before you edit it: each
@@ -184,6 +184,22 @@ pub fn set_aside(folder: &Path, aside: &Path, claim: bool) -> Result<(), SinkErr
         match fs::rename(&path, aside.join(name)) {
             Err(fault) if fault.kind() != io::ErrorKind::NotFound => {
                 return Err(SinkError::Storage { path, step: "moving", fault });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Removes published files, given by their paths in the folder. One that is gone already is fine.
+///
+/// # Errors
+/// One cannot be removed.
+pub fn remove_published(folder: &Path, paths: &[String]) -> Result<(), SinkError> {
+    for path in paths.iter().map(|path| folder.join(path)) {
+        match fault_point::pass(Point::Remove).and_then(|()| fs::remove_file(&path)) {
+            Err(fault) if fault.kind() != io::ErrorKind::NotFound => {
+                return Err(SinkError::Storage { path, step: "removing", fault });
             }
             _ => {}
         }

@@ -4,7 +4,7 @@
 use super::{
     FileFormat, ImageFile, Kind, OutputMode, Schema, SinkError, WrittenFile,
     new_file::NewFile,
-    totals::{CheckTotals, InputTotals, MappingTotals},
+    totals::{CheckTotals, InputTotals, MappingTotals, is_zero},
 };
 use crate::{
     catalogue::{DeclaredCheck, DigestSpec},
@@ -82,10 +82,6 @@ pub struct Selected {
     /// The folder of the earlier round that it was compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_since: Option<String>,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// A dataset. All its parts have the same schema.
@@ -193,10 +189,11 @@ impl Manifest {
             if totals.pending > 0 {
                 return Err(format!("check `{}`: expected no pending asks, found {}", totals.check, totals.pending));
             }
-            if u128::from(totals.asks) + u128::from(self.input.unreadable_rows) != u128::from(self.input.rows) {
+            let unreadable = u128::from(self.input.unreadable_rows) + u128::from(self.input.purged_unreadable_rows);
+            if u128::from(totals.asks) + unreadable != u128::from(self.input.rows) {
                 return Err(format!(
-                    "check `{}`: expected one ask for each of {} rows except {} unreadable ones, found {}",
-                    totals.check, self.input.rows, self.input.unreadable_rows, totals.asks
+                    "check `{}`: expected one ask for each of {} rows except {unreadable} unreadable ones, found {}",
+                    totals.check, self.input.rows, totals.asks
                 ));
             }
             let check = Some(totals.check.as_str());

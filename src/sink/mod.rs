@@ -64,8 +64,8 @@ pub use empty_part::empty_part;
 pub use error::SinkError;
 pub use file_format::FileFormat;
 pub use folder::{
-    FAILURES_CSV, FAILURES_CSV_TEMPORARY, has_other_results, is_published, next_snapshot, set_aside, sweep, used,
-    write_readme,
+    FAILURES_CSV, FAILURES_CSV_TEMPORARY, has_other_results, is_published, next_snapshot, remove_published, set_aside,
+    sweep, used, write_readme,
 };
 pub use images::{ImageFile, ImageOutput, image_files, listed, write_image};
 pub use jsonl_rows::JsonlRows;

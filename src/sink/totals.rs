@@ -15,21 +15,25 @@ pub struct CheckTotals {
     pub failures: u64,
     pub pending: u64,
     pub skipped: u64,
-    /// Credits charged.
+    /// Asks of rows that were purged. They are in no dataset any more.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub purged: u64,
+    /// Credits charged, also for what was purged.
     pub credits: u64,
     /// Results by verdict.
     pub by_verdict: BTreeMap<String, u64>,
 }
 
 impl CheckTotals {
-    /// Checks that results, failures, pending and skipped add up to the asks, and the verdicts to the results.
+    /// Checks that results, failures, pending, skipped and purged asks add up to the asks, and the verdicts to the results.
     pub fn accounts(&self) -> Result<(), String> {
-        let CheckTotals { check, asks, results, failures, pending, skipped, .. } = self;
-        let found: u128 = [results, failures, pending, skipped].into_iter().map(|count| u128::from(*count)).sum();
+        let CheckTotals { check, asks, results, failures, pending, skipped, purged, .. } = self;
+        let found: u128 =
+            [results, failures, pending, skipped, purged].into_iter().map(|count| u128::from(*count)).sum();
         if found != u128::from(*asks) {
             return Err(format!(
                 "check `{check}`: expected {asks} asks, found {results} results + {failures} failures + {pending} pending \
-                 + {skipped} skipped = {found}"
+                 + {skipped} skipped + {purged} purged = {found}"
             ));
         }
         let by_verdict: u128 = self.by_verdict.values().map(|count| u128::from(*count)).sum();
@@ -38,6 +42,10 @@ impl CheckTotals {
         }
         Ok(())
     }
+}
+
+pub(super) fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The asks of all checks, by dataset.
@@ -69,6 +77,9 @@ pub struct InputTotals {
     pub rows: u64,
     /// Records that could not be read. Each is one failure, which counts for all checks.
     pub unreadable_rows: u64,
+    /// Records that could not be read and were purged. They are not among `unreadable_rows`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub purged_unreadable_rows: u64,
     pub sources: Vec<SourceTotals>,
 }
 

@@ -231,7 +231,7 @@ const LINES: [&[&str]; 15] = [
     &["run_record"],
     &["prepare", "resolve"],
     &["run", "collect", "export"],
-    &["retry_webhook", "decide", "evidence", "reconcile"],
+    &["retry_webhook", "decide", "evidence", "reconcile", "purge"],
 ];
 
 /// The imports between modules of the pipeline that do not lead to an earlier line.

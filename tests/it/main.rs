@@ -47,6 +47,8 @@ mod outputs;
 mod plan;
 #[cfg(feature = "harness")]
 mod properties;
+#[cfg(feature = "harness")]
+mod purge;
 mod rate;
 mod real_input;
 #[cfg(unix)]

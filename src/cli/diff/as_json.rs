@@ -27,6 +27,7 @@ fn round(round: &ComparedRound, folder: &Path) -> Value {
         "mode": round.mode,
         "complete": round.complete,
         "unreadable_rows": round.unreadable,
+        "purged_asks": round.purged,
     })
 }
 

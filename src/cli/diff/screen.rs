@@ -165,6 +165,12 @@ pub fn notes(shown: &Shown<'_>) -> Vec<String> {
                 counted(round.unreadable, "row", "rows")
             ));
         }
+        if round.purged > 0 {
+            notes.push(format!(
+                "{} of the {name} round were purged, so their subjects wrongly count as missing from that round",
+                counted(round.purged, "ask", "asks")
+            ));
+        }
     }
     notes
 }

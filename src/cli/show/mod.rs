@@ -124,6 +124,10 @@ fn of_folder(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Error> {
     if seen.total == 0 {
         escaped_to_stdout("no row matches");
     }
+    let purged: u64 = manifest.totals.iter().map(|totals| totals.purged).sum();
+    if purged > 0 {
+        escaped_to_stdout(&format!("{} purged: see `rescreen status`", counted(purged, "ask was", "asks were")));
+    }
     rows::of_round(&seen.rows).iter().for_each(|line| escaped_to_stdout(line));
     let more = seen.total - seen.rows.len() as u64;
     if more > 0 {

@@ -236,21 +236,12 @@ fn settings_in<T: DeserializeOwned>(reading: &Reading) -> Result<Option<T>, Ledg
     reading.settings()?.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
 }
 
-/// Refuses to send for a ledger without the charge book that its runs used: other workers would not know of it.
+/// The account in the charge book that the last run shared, if there is one.
 ///
 /// # Errors
-/// The campaign names no charge book, and an earlier run did.
-pub fn refuse_without_book(campaign: &Campaign, reading: &Reading) -> Result<(), Error> {
-    if campaign.service.book.is_some() || campaign.service.simulate {
-        return Ok(());
-    }
-    let recorded = settings_in::<Settings>(reading)?.and_then(|recorded| recorded.book_account);
-    let Some(account) = recorded else { return Ok(()) };
-    Err(Error::Config(format!(
-        "earlier runs of this campaign shared the account `{account}` with other workers through a charge book; name it in \
-         the campaign file: [ledger] book = {{ env = \"RESCREEN_BOOK\" }}{}",
-        if account == BookSource::default().account { String::new() } else { format!(", account = \"{account}\"") }
-    )))
+/// The ledger cannot be read.
+pub fn book_account_in(reading: &Reading) -> Result<Option<String>, Error> {
+    Ok(settings_in::<Settings>(reading)?.and_then(|recorded| recorded.book_account))
 }
 
 fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFile, &Path)>) -> Result<Service, Error> {

@@ -32,6 +32,8 @@ pub struct ComparedRound {
     pub complete: bool,
     /// Rows that could not be read. They have no subject, so they are not compared.
     pub unreadable: u64,
+    /// Asks of rows that were purged, so that their subjects seem to be missing from it.
+    pub purged: u64,
 }
 
 /// What changed between two rounds.
@@ -180,7 +182,8 @@ pub fn compare(
     let known = |round: &Round| {
         let manifest = round.folder.manifest();
         let (campaign, mode, complete) = (manifest.campaign.clone(), manifest.mode, manifest.complete);
-        ComparedRound { campaign, mode, complete, unreadable: round.unreadable() }
+        let purged = manifest.totals.iter().map(|totals| totals.purged).sum();
+        ComparedRound { campaign, mode, complete, unreadable: round.unreadable(), purged }
     };
     Ok(Comparison { old: known(&old), new: known(&new), checks: compared_checks })
 }

@@ -6,13 +6,16 @@ use super::{
     checksums::CHECKSUMS,
     facts::{ASKS, DECISIONS, FACTS, Facts, OUTPUTS, PAGE, REQUESTS},
 };
-use crate::pipeline::{
-    report_page::{
-        block::{Block, Section, Table, outside},
-        figures::Figures,
-        sections,
+use crate::{
+    pipeline::{
+        report_page::{
+            block::{Block, Section, Table, outside},
+            figures::Figures,
+            sections,
+        },
+        wording::{counted, grouped},
     },
-    wording::{counted, grouped},
+    sink::CheckTotals,
 };
 
 /// The sections of the page.
@@ -32,6 +35,7 @@ fn about(facts: &Facts) -> Section {
         0 => String::new(),
         rows => format!(" {} could not be read and failed.", counted(rows, "row", "rows")),
     };
+    let purged: u64 = facts.checks.iter().map(|check| check.purged).sum();
     let mut blocks = vec![
         Block::text(format!(
             "These files show what was asked of the verification service in this campaign, when, by whom and with which \
@@ -40,6 +44,13 @@ fn about(facts: &Facts) -> Section {
         )),
         Block::text(format!("{} were read.{unreadable} {complete}", counted(facts.input.rows, "row", "rows"))),
     ];
+    if purged > 0 || facts.input.purged_unreadable_rows > 0 {
+        blocks.push(Block::text(
+            "Personal data was purged: see “Who ran what, and when”. A line of a purged row or request says so. What the row and the \
+             answer said is gone; when it was sent, how it ended and what it cost is not. A purged request has a random mark in \
+             place of its key if the keys of the campaign were made without a secret.",
+        ));
+    }
     let columns = [
         ("check", "text"),
         ("asks", "number"),
@@ -47,15 +58,17 @@ fn about(facts: &Facts) -> Section {
         ("failures", "number"),
         ("pending", "number"),
         ("skipped", "number"),
+        ("purged", "number"),
         ("credits", "number"),
     ];
     let mut table = Table::new(
-        "One ask is one check for one row. Results, failures, pending and skipped asks add up to the asks of the check; asks and \
-         unreadable rows add up to the rows of the input.",
+        "One ask is one check for one row. Results, failures, pending, skipped and purged asks add up to the asks of the check; asks \
+         and unreadable rows add up to the rows of the input.",
         &columns,
     );
     for check in &facts.checks {
-        let counts = [check.asks, check.results, check.failures, check.pending, check.skipped, check.credits];
+        let CheckTotals { asks, results, failures, pending, skipped, purged, credits, .. } = *check;
+        let counts = [asks, results, failures, pending, skipped, purged, credits];
         table.row(std::iter::once(outside(&check.check)).chain(counts.map(grouped)));
     }
     blocks.push(Block::Table(table));

@@ -50,6 +50,9 @@ pub struct Facts {
     pub decided_requests: Vec<Value>,
     pub corrected_rows: Vec<Value>,
     pub consents: Vec<Value>,
+    /// Removals of personal data, without the subjects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub purges: Vec<Value>,
     /// The ends of `asks.jsonl` and `requests.jsonl`.
     pub asks_end: ChainEnd,
     pub requests_end: ChainEnd,
@@ -123,6 +126,7 @@ impl Facts {
             decided_requests: reading.decisions(u64::MAX)?.0.iter().map(decided).collect(),
             corrected_rows: figures.corrections.iter().map(corrected).collect(),
             consents: figures.consents.iter().map(consent).collect(),
+            purges: figures.status.purges.iter().map(|purge| json!(purge)).collect(),
             asks_end,
             requests_end,
             decisions_end,

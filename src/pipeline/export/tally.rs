@@ -28,7 +28,7 @@ impl Tally {
         }
     }
 
-    /// The counts in the order of the campaign, with the credits that were charged.
+    /// The counts in the order of the campaign, with purged asks and the credits that were charged.
     ///
     /// # Errors
     /// The ledger cannot be read.
@@ -36,6 +36,9 @@ impl Tally {
         for (id, counts) in reading.counts()? {
             if let Some(totals) = id.and_then(|id| self.0.get_mut(&id)) {
                 totals.credits = counts.credits.0;
+                // Their asks are gone from the ledger's list.
+                totals.purged = counts.purged;
+                totals.asks += counts.purged;
             }
         }
         Ok(self.0.into_values().collect())

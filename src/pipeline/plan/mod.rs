@@ -69,7 +69,10 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
     let open = if campaign.accept_older_ledger { Reading::open_older } else { Reading::open };
     let reading = Reading::if_any(open(&campaign.ledger))?;
     let carry = match &reading {
-        Some(reading) => as_recorded(campaign.carry.clone(), reading)?,
+        Some(reading) => {
+            reading.refuse_purged()?;
+            as_recorded(campaign.carry.clone(), reading)?
+        }
         None => campaign.carry.clone(),
     };
     let recorded = &Campaign { carry, ..campaign.clone() };

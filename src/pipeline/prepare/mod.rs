@@ -13,6 +13,7 @@ use super::{
         remains::{refuse_lost_ledger, refuse_older, set_aside, set_aside_unknown, set_aside_unsent},
         result_layout::{agreed_uses, as_recorded, check_layouts},
         rules::compile_rules,
+        service::BookSource,
     },
     corrections::{Correcting, Corrections, correct},
     intake::{
@@ -92,7 +93,7 @@ impl Prepared {
         match &reading {
             Some(reading) => {
                 refuse_older(&campaign, reading)?;
-                recorded::refuse_without_book(&campaign, reading)?;
+                refuse_without_book(&campaign, reading)?;
             }
             None => refuse_lost_ledger(&campaign)?,
         }
@@ -367,4 +368,20 @@ pub fn context(
         peer,
     };
     Ok(Arc::new(context))
+}
+
+/// Refuses to send for a ledger without the charge book that its runs used: other workers would not know of it.
+///
+/// # Errors
+/// The campaign names no charge book, and an earlier run did.
+fn refuse_without_book(campaign: &Campaign, reading: &Reading) -> Result<(), Error> {
+    if campaign.service.book.is_some() || campaign.service.simulate {
+        return Ok(());
+    }
+    let Some(account) = recorded::book_account_in(reading)? else { return Ok(()) };
+    Err(Error::Config(format!(
+        "earlier runs of this campaign shared the account `{account}` with other workers through a charge book; name it in \
+         the campaign file: [ledger] book = {{ env = \"RESCREEN_BOOK\" }}{}",
+        if account == BookSource::default().account { String::new() } else { format!(", account = \"{account}\"") }
+    )))
 }

@@ -219,11 +219,12 @@ impl Publisher {
             let counts = counts.get(&Some(id)).cloned().unwrap_or_default();
             CheckTotals {
                 check: check.name.clone(),
-                asks: counts.results + counts.failures + counts.pending + counts.skipped,
+                asks: counts.asks(),
                 results: counts.results,
                 failures: counts.failures,
                 pending: counts.pending,
                 skipped: counts.skipped,
+                purged: counts.purged,
                 credits: counts.credits.0,
                 by_verdict: counts.by_verdict,
             }
@@ -243,6 +244,8 @@ impl Publisher {
                 failures: of_check.failed(),
                 pending: of_check.pending(),
                 skipped: of_check.skipped,
+                // A ledger of which something was purged has no run any more.
+                purged: 0,
                 credits: of_check.charged.0,
                 by_verdict: verdicts.remove(&id).unwrap_or_default(),
             }
@@ -285,7 +288,12 @@ pub fn input(reading: &Reading) -> Result<InputTotals, Error> {
             complete: source.complete,
         }
     });
-    Ok(InputTotals { rows: sums.rows, unreadable_rows: sums.unreadable, sources: sources.collect() })
+    Ok(InputTotals {
+        rows: sums.rows,
+        unreadable_rows: sums.unreadable,
+        purged_unreadable_rows: reading.purged_unreadable()?,
+        sources: sources.collect(),
+    })
 }
 
 #[cfg(test)]

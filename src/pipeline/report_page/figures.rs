@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::Error,
     files::{self, Links},
-    ledger::{AttemptSpan, Consent, CorrectionsMade, Counts, DecisionsMade, Reading, RunRow, Shared},
+    ledger::{AttemptSpan, Consent, CorrectionsMade, Counts, DecisionsMade, LedgerError, Reading, RunRow, Shared},
     model::{Credits, key::hex, state::State},
     pipeline::{
         campaign::recorded::{RecordedLimits, limits_in},
@@ -75,8 +75,7 @@ pub struct CheckFigures {
 impl CheckFigures {
     /// All asks of the check.
     pub fn asks(&self) -> u64 {
-        let Counts { results, failures, pending, skipped, .. } = &self.counts;
-        results + failures + pending + skipped
+        self.counts.asks()
     }
 }
 
@@ -112,6 +111,9 @@ impl Figures {
     /// One of them cannot be read.
     pub fn read_still(reading: &Reading, out: &Path) -> Result<Figures, Error> {
         let status = status_of(reading)?;
+        if status.purges.iter().any(|purge| purge.finished_at_us.is_none()) {
+            return Err(LedgerError::PurgeUnfinished { path: reading.path().to_owned() }.into());
+        }
         let mut checks = checks(reading, out)?;
         reading.answer_latencies(|check_use, latency_ms, answers| {
             if let Some(check) = checks.iter_mut().find(|check| Some(check.id) == check_use) {
@@ -163,10 +165,10 @@ impl Figures {
         published.manifest.input == self.input
             && published.manifest.totals.len() == self.checks.len()
             && published.manifest.totals.iter().zip(&self.checks).all(|(totals, check)| {
-                let Counts { results, failures, pending, skipped, credits, by_verdict } = &check.counts;
+                let Counts { results, failures, pending, skipped, purged, credits, by_verdict } = &check.counts;
                 (&totals.check, totals.results, totals.failures) == (&check.name, *results, *failures)
                     && (totals.pending, totals.skipped, totals.credits) == (*pending, *skipped, credits.0)
-                    && totals.by_verdict == *by_verdict
+                    && (totals.purged, &totals.by_verdict) == (*purged, by_verdict)
             })
     }
 

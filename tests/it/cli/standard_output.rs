@@ -44,6 +44,8 @@ fn table() -> Vec<(&'static str, Prints)> {
         ("report out/2026-11 --json", Data),
         ("reconcile out/2026-11 --statement statement.csv", Data),
         ("reconcile out/2026-11 --statement statement.csv --json", Data),
+        ("purge out/2026-11 --older-than 5y", Nothing),
+        ("purge out/2026-11 --older-than 5y --json", Data),
         ("evidence out/2026-11", Nothing),
         ("evidence out/2026-11 --to 2026-11.zip --json", Data),
         ("verify out/2026-11.evidence", Nothing),

@@ -38,10 +38,11 @@ pub fn manifest() -> Manifest {
             failures: 2,
             pending: 0,
             skipped: 1,
+            purged: 0,
             credits: 12,
             by_verdict: [("clear".to_owned(), 5), ("review".to_owned(), 1)].into(),
         }],
-        input: InputTotals { rows: 10, unreadable_rows: 1, sources: vec![source] },
+        input: InputTotals { rows: 10, unreadable_rows: 1, sources: vec![source], ..InputTotals::default() },
         declared: Vec::new(),
         images: Vec::new(),
         images_unlisted: 0,
@@ -80,7 +81,7 @@ fn complete_is_refused_when_the_counts_do_not_add_up() {
     let changes: [(Change, &str); 7] = [
         (
             |manifest| manifest.totals[0].asks = 10,
-            "check `aml`: expected 10 asks, found 6 results + 2 failures + 0 pending + 1 skipped = 9",
+            "check `aml`: expected 10 asks, found 6 results + 2 failures + 0 pending + 1 skipped + 0 purged = 9",
         ),
         (|manifest| manifest.totals[0].by_verdict.clear(), "check `aml`: expected 6 results, found verdicts for 0"),
         (

@@ -149,7 +149,7 @@ impl Published {
             datasets: datasets.collect(),
             files: Vec::new(),
             totals,
-            input: InputTotals { rows: self.rows, unreadable_rows: 0, sources: vec![source] },
+            input: InputTotals { rows: self.rows, sources: vec![source], ..InputTotals::default() },
             declared: Vec::new(),
             mappings: Vec::new(),
             images: Vec::new(),

@@ -40,6 +40,7 @@ pub fn recount(package: &mut Package, facts: &Facts, manifest: &Manifest) -> Res
     let mut asks = AskCount {
         checks: facts.checks.iter().map(|totals| (totals.check.clone(), CheckTotals::default())).collect(),
         unreadable: 0,
+        purged_unreadable: 0,
         parts: parts.clone().map(|part| (part.path.clone(), 0)).collect(),
     };
     let end = read(package, ASKS, |line| asks.add(serde_json::from_str(line).map_err(|fault| fault.to_string())?))?;
@@ -50,6 +51,7 @@ pub fn recount(package: &mut Package, facts: &Facts, manifest: &Manifest) -> Res
         expect(ASKS, &format!("counts of `{}`", totals.check), totals, &found)?;
     }
     expect(ASKS, "unreadable rows", &facts.input.unreadable_rows, &asks.unreadable)?;
+    expect(ASKS, "purged unreadable rows", &facts.input.purged_unreadable_rows, &asks.purged_unreadable)?;
     for part in parts {
         let found = asks.parts.remove(&part.path).unwrap_or_default();
         expect(ASKS, &format!("rows of {}", part.path), &part.rows, &found)?;
@@ -81,6 +83,7 @@ pub fn recount(package: &mut Package, facts: &Facts, manifest: &Manifest) -> Res
 struct AskCount {
     checks: BTreeMap<String, CheckTotals>,
     unreadable: u64,
+    purged_unreadable: u64,
     /// The rows of each result part.
     parts: BTreeMap<String, u64>,
 }
@@ -88,13 +91,14 @@ struct AskCount {
 impl AskCount {
     fn add(&mut self, ask: AskTrail) -> Result<(), String> {
         let Some(check) = ask.check else {
-            self.unreadable += 1;
+            *if ask.purged { &mut self.purged_unreadable } else { &mut self.unreadable } += 1;
             return Ok(());
         };
         let totals = self.checks.get_mut(&check).ok_or("expected a check that is stated, found another one")?;
         totals.asks += 1;
         totals.credits = totals.credits.saturating_add(ask.credits.0);
         match ask.dataset.as_str() {
+            "results" | "failures" | "skipped" if ask.purged => totals.purged += 1,
             "results" => totals.results += 1,
             "failures" => totals.failures += 1,
             "skipped" => totals.skipped += 1,

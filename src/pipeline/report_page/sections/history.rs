@@ -1,7 +1,7 @@
 //! Who did what, and when: the runs, the decisions of persons, and the evidence of consent.
 
 use crate::{
-    ledger::CorrectionsMade,
+    ledger::{CorrectionsMade, PurgeRow},
     pipeline::{
         report_page::{
             block::{Block, Section, Table, outside},
@@ -55,6 +55,20 @@ pub fn runs(figures: &Figures) -> Section {
                 outside(&one.recorded_by),
                 time(one.recorded_at_us),
             ]);
+        }
+        blocks.push(Block::Table(table));
+    }
+    if !figures.status.purges.is_empty() {
+        blocks.push(Block::heading("Purged personal data"));
+        let columns =
+            [("rows", "number"), ("requests", "number"), ("person", "text"), ("when", "time"), ("reason", "text")];
+        let mut table = Table::new(
+            "Rows and answers that were removed. They are counted as purged; the times and charges of their requests stay.",
+            &columns,
+        );
+        for PurgeRow { rows, requests, stamp, .. } in &figures.status.purges {
+            let reason = stamp.reason.as_deref().map_or_else(String::new, outside);
+            table.row([grouped(*rows), grouped(*requests), outside(&stamp.by), exact_time(stamp.at_us), reason]);
         }
         blocks.push(Block::Table(table));
     }
