@@ -20,16 +20,20 @@ const ENDS_WITHIN: Duration = Duration::from_secs(4);
 /// Listens until the process ends.
 pub fn listen() -> mpsc::Receiver<Signal> {
     let (tell, signals) = mpsc::channel(4);
+    let (listens, is_listening) = std::sync::mpsc::channel::<()>();
     let listener = thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
         match runtime {
-            Ok(runtime) => runtime.block_on(pass_on(&tell)),
+            Ok(runtime) => runtime.block_on(pass_on(&tell, listens)),
             Err(error) => tracing::warn!("signals cannot be handled and will end the process at once: {error}"),
         }
     });
     if let Err(error) = listener {
         tracing::warn!("signals cannot be handled and will end the process at once: {error}");
     }
+    // A signal that comes earlier would end the process at once, and what it has begun would be left. Nothing is sent here: the
+    // other end is dropped.
+    let _ = is_listening.recv();
     signals
 }
 
@@ -45,12 +49,13 @@ pub fn first() -> impl Fn() -> Option<Stop> + Send + 'static {
     move || stop.get().cloned()
 }
 
-/// Forwards each signal. After the second one, the process has a few seconds left.
-async fn pass_on(tell: &mpsc::Sender<Signal>) {
+/// Forwards each signal. After the second one, the process has a few seconds left. Drops `listens` once a signal is heard.
+async fn pass_on(tell: &mpsc::Sender<Signal>, listens: std::sync::mpsc::Sender<()>) {
     let mut coming = match Coming::new() {
         Ok(coming) => coming,
         Err(error) => return tracing::warn!("signals cannot be handled and will end the process at once: {error}"),
     };
+    drop(listens);
     let first = coming.next().await;
     // A run that has ended no longer listens.
     let _ = tell.try_send(first);
