@@ -19,7 +19,7 @@ impl Age {
     /// The age that `text` states.
     ///
     /// # Errors
-    /// It is no age, or a negative one.
+    /// The text is not an age, or the age is negative.
     pub fn parse(text: &str) -> Result<Age, String> {
         let span = text.trim().parse().ok().filter(|span: &Span| !span.is_negative());
         span.map(Age).ok_or_else(|| format!("expected an age such as `5y`, `18 months` or `90d`, found `{text}`"))

@@ -105,7 +105,7 @@ fn the_record_of_the_service_agrees_with_the_ledger_in_every_form_that_a_stateme
     folder.say(&words).exits(2).says("say whether these are charges (--charges negative) or refunds");
     let said = folder.say(&[&words[..], &["--charges", "negative"]].concat()).exits(0);
     said.shows("identity: Idempotency Key; charge: Credits, negative").shows("1 line without an identity");
-    // Refunds alone are no charges.
+    // A statement that has only refunds has no charges.
     let said = folder.say(&[&words[..], &["--charges", "positive"]].concat()).exits(0);
     said.shows("statement: -49 credits; ledgers: 49 credits")
         .shows("another amount: 49 requests, 49 in the ledger, -49 credits");
