@@ -96,6 +96,13 @@ fn remove<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, asks: u64) {
     }
 }
 
+/// The credits charged by check: that of the first ask of each request, also if that ask was purged. Rows that could not be read
+/// have none.
+pub(super) const CHARGED: &str =
+    "SELECT coalesce(ask.check_use, purged_ask.check_use), sum(request.charged) FROM request
+     LEFT JOIN ask ON ask.id = request.first_ask LEFT JOIN purged_ask ON purged_ask.ask = request.first_ask
+     WHERE request.charged <> 0 AND (ask.id IS NOT NULL OR purged_ask.ask IS NOT NULL) GROUP BY 1";
+
 /// The sums of the checks, counted from the rows.
 pub(super) fn recounted(conn: &Connection) -> Result<BTreeMap<i64, CheckSums>, LedgerError> {
     let mut checks: BTreeMap<i64, CheckSums> = BTreeMap::new();
@@ -132,14 +139,11 @@ pub(super) fn recounted(conn: &Connection) -> Result<BTreeMap<i64, CheckSums>, L
         let verdict = verdict.ok_or_else(|| LedgerError::Damaged("an answer has an unknown verdict".to_owned()))?;
         checks.entry(row.get(0)?).or_default().add(AskEnd::Answered(verdict), row.amount(2)?);
     }
-    let mut select = conn.prepare(
-        "SELECT coalesce(ask.check_use, purged_ask.check_use, 0), sum(request.charged) FROM request
-         LEFT JOIN ask ON ask.id = request.first_ask LEFT JOIN purged_ask ON purged_ask.ask = request.first_ask
-         WHERE request.charged <> 0 AND (ask.id IS NOT NULL OR purged_ask.ask IS NOT NULL) GROUP BY 1",
-    )?;
+    let mut select = conn.prepare(CHARGED)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        checks.entry(row.get(0)?).or_default().charged = Credits(row.amount(1)?);
+        let check = row.get::<_, Option<i64>>(0)?.unwrap_or(UNREADABLE_ROWS);
+        checks.entry(check).or_default().charged = Credits(row.amount(1)?);
     }
     Ok(checks)
 }

@@ -1,6 +1,6 @@
 //! The asks of a campaign by dataset, counted row by row, as the last publication of a run does.
 
-use super::{LedgerError, Reading, amount::Amounts, reading::DATASET};
+use super::{LedgerError, Reading, amount::Amounts, check_sums::CHARGED, reading::DATASET};
 use crate::model::Credits;
 use std::collections::BTreeMap;
 
@@ -51,11 +51,7 @@ impl Reading {
         for (check_use, by_verdict) in self.verdicts()? {
             counts.entry(Some(check_use)).or_default().by_verdict = by_verdict;
         }
-        let mut select = self.conn.prepare(
-            "SELECT coalesce(ask.check_use, purged_ask.check_use), sum(request.charged) FROM request
-             LEFT JOIN ask ON ask.id = request.first_ask LEFT JOIN purged_ask ON purged_ask.ask = request.first_ask
-             WHERE request.charged <> 0 AND (ask.id IS NOT NULL OR purged_ask.ask IS NOT NULL) GROUP BY 1",
-        )?;
+        let mut select = self.conn.prepare(CHARGED)?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             counts.entry(row.get(0)?).or_default().credits = row.credits(1)?;

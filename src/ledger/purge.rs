@@ -33,7 +33,7 @@ pub enum Leaving {
         asks: Vec<i64>,
         /// The subjects that no row has, by their places in the list.
         missing: Vec<usize>,
-        /// How many rows have no subject, so that nobody knows whose they are.
+        /// The number of rows without a subject.
         without_subject: u64,
     },
 }
@@ -112,12 +112,9 @@ impl Reading {
             }
             Ok(())
         })?;
-        let sql = "SELECT ask.split, ask.row_index, correction.row FROM correction JOIN ask ON ask.id = correction.ask";
-        let read = |row: &rusqlite::Row<'_>| Ok(((row.get(0)?, row.get(1)?), row.get::<_, String>(2)?));
-        self.every(sql, read, |(place, row)| -> Result<(), LedgerError> {
-            let row = serde_json::from_str(&row)
-                .map_err(|_| LedgerError::Damaged("a corrected row cannot be read".to_owned()))?;
-            meant.look_at(place, &row);
+        self.corrected_rows(|source, row| -> Result<(), LedgerError> {
+            let place = self.place_of_row(source, row.row_number)?;
+            place.into_iter().for_each(|place| meant.look_at(place, row));
             Ok(())
         })?;
         let Meant { found, rows, without_subject, .. } = meant;
@@ -230,7 +227,7 @@ impl Ledger {
     /// # Errors
     /// See [`Ledger::open`].
     pub fn open_to_purge(path: &Path, identity: &Identity, older: bool, now_us: i64) -> Result<Ledger, LedgerError> {
-        let store = Store::open(path, identity, now_us, Opening::ToPurge { older })?;
+        let store = Store::open(path, identity, now_us, Opening { accepts_older: older, accepts_purged: true })?;
         Ledger::of(store, path, CommitMode::default())
     }
 
@@ -248,7 +245,7 @@ impl Ledger {
 /// Another program reads the ledger, or it cannot be written.
 pub fn finish_purge(path: &Path, identity: &Identity, now_us: i64) -> Result<(), LedgerError> {
     let finish = || {
-        let mut store = Store::open(path, identity, now_us, Opening::ToPurge { older: false })?;
+        let mut store = Store::open(path, identity, now_us, Opening { accepts_older: false, accepts_purged: true })?;
         store.begin()?;
         // Of the verdicts of parts that were written again.
         store.sums = recounted(&store.conn, Some(store.sums.clone()))?;
@@ -308,15 +305,15 @@ fn remove_asks(conn: &Connection, purge: i64, listed: Option<&str>) -> Result<()
     for part in parts {
         let sql = "SELECT count(*), min(ask.id), max(ask.id) FROM part CROSS JOIN ask
                    ON ask.id BETWEEN first_ask AND last_ask AND ask.part = part.id WHERE part.id = ?1";
-        let left = conn.query_row(sql, [part], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?, row.get::<_, Option<i64>>(2)?))
-        })?;
-        let sql = match left {
-            (0, ..) => "DELETE FROM part WHERE id = ?1 AND ?2 = 0 AND ?3 IS NULL AND ?4 IS NULL",
+        let (rows, first, last): (i64, Option<i64>, Option<i64>) =
+            conn.query_row(sql, [part], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        if rows == 0 {
+            conn.execute("DELETE FROM part WHERE id = ?1", [part])?;
+        } else {
             // The verdicts are counted again when it is written again.
-            _ => "UPDATE part SET rows = ?2, first_ask = ?3, last_ask = ?4, verdicts = NULL WHERE id = ?1",
-        };
-        conn.execute(sql, params![part, left.0, left.1, left.2])?;
+            let sql = "UPDATE part SET rows = ?2, first_ask = ?3, last_ask = ?4, verdicts = NULL WHERE id = ?1";
+            conn.execute(sql, params![part, rows, first, last])?;
+        }
         conn.execute("DELETE FROM compared WHERE part = ?1", [part])?;
     }
     for table in ABOUT_PARTS {

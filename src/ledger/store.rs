@@ -37,16 +37,13 @@ fn checkpoint_pages() -> u32 {
 /// How often the log is moved into the database at least.
 pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
 
-/// What a ledger is opened for, which decides what is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
-    Usual,
-    /// It may have lost commits.
-    Older,
-    /// Something of it may have been purged. `older`: it may also have lost commits.
-    ToPurge {
-        older: bool,
-    },
+/// Which ledgers are opened although they are usually refused.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Opening {
+    /// One that lost commits.
+    pub(super) accepts_older: bool,
+    /// One of which something was purged, or is to be.
+    pub(super) accepts_purged: bool,
 }
 
 pub(super) struct Store {
@@ -140,7 +137,7 @@ impl Store {
     }
 
     fn load(&mut self, path: &Path, brought: &Identity, log_bytes: u64, opening: Opening) -> Result<(), LedgerError> {
-        if matches!(opening, Opening::ToPurge { .. }) {
+        if opening.accepts_purged {
             // What is removed is overwritten.
             self.conn.pragma_update(None, "secure_delete", true)?;
         }
@@ -172,11 +169,10 @@ impl Store {
         let sql = "SELECT run, commits, is_open FROM campaign";
         let (run, commits, was_open) =
             self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.amount(1)?, row.get(2)?)))?;
-        if !matches!(opening, Opening::ToPurge { .. }) {
+        if !opening.accepts_purged {
             refuse_purged(&self.conn, path)?;
         }
-        let older = matches!(opening, Opening::Older | Opening::ToPurge { older: true });
-        if !older && log_is_lost(self.lock.noted(), commits, was_open, log_bytes) {
+        if !opening.accepts_older && log_is_lost(self.lock.noted(), commits, was_open, log_bytes) {
             return Err(match self.lock.noted() {
                 Noted::Commits(noted) => LedgerError::log_lost(path, noted, commits),
                 _ => {
@@ -363,7 +359,7 @@ mod tests {
     fn the_log_is_checkpointed_on_request_and_after_a_minute() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.sqlite");
-        let mut store = Store::open(&path, &identity(), 1, Opening::Usual).unwrap();
+        let mut store = Store::open(&path, &identity(), 1, Opening::default()).unwrap();
         let commit = |store: &mut Store| {
             store.begin().unwrap();
             store.commit().unwrap();

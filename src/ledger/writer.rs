@@ -94,7 +94,7 @@ impl Ledger {
     /// # Errors
     /// Another process has locked it, it belongs to another campaign, it has another version, or it cannot be opened.
     pub fn open(path: &Path, identity: &Identity, mode: CommitMode, now_us: i64) -> Result<Ledger, LedgerError> {
-        Ledger::of(Store::open(path, identity, now_us, Opening::Usual)?, path, mode)
+        Ledger::of(Store::open(path, identity, now_us, Opening::default())?, path, mode)
     }
 
     /// Like [`Ledger::open`], but accepts a ledger that lost its newest commits. The requests they recorded may be paid
@@ -103,7 +103,11 @@ impl Ledger {
     /// # Errors
     /// See [`Ledger::open`].
     pub fn open_older(path: &Path, identity: &Identity, mode: CommitMode, now_us: i64) -> Result<Ledger, LedgerError> {
-        Ledger::of(Store::open(path, identity, now_us, Opening::Older)?, path, mode)
+        Ledger::of(
+            Store::open(path, identity, now_us, Opening { accepts_older: true, ..Opening::default() })?,
+            path,
+            mode,
+        )
     }
 
     pub(super) fn of(store: Store, path: &Path, mode: CommitMode) -> Result<Ledger, LedgerError> {

@@ -4,7 +4,7 @@
 mod published;
 
 use crate::support::{
-    folder::{AML_AND_VIN, Folder},
+    folder::Folder,
     program::Said,
     rng::Rng,
     schema::valid,
@@ -25,23 +25,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A desk with a campaign of 90 customers: every fifth has a vehicle, every ninth is the same person as the first, some have no
-/// name, and one line cannot be read.
+/// A desk with a campaign of 90 customers, and one line that cannot be read.
 fn desk() -> (Folder, Service) {
-    let folder = Folder::with("rescreen.toml", format!("campaign = \"2026-11\"\n{AML_AND_VIN}"));
-    let mut text = "no,name,vehicle,vin\n".to_owned();
-    for number in 0..90 {
-        let name = match number {
-            n if n % 9 == 0 => "P00000 Vexford".to_owned(),
-            n if n % 31 == 3 => String::new(),
-            n => format!("P{n:05} Vexford"),
-        };
-        let vehicle = if number % 5 == 0 { "yes" } else { "no" };
-        writeln!(text, "C-{number:03},{name},{vehicle},AAVZZZ6SZEU{number:06}").unwrap();
-    }
-    text.push_str("C-090,two,cells,too,many,here\n");
-    folder.write("book.csv", text);
-    (folder, Service::start(lifted()))
+    (Folder::with_customers("2026-11", ""), Service::start(lifted()))
 }
 
 fn run(folder: &Folder, service: &Service, more: &[&str]) -> Said {
@@ -177,7 +163,7 @@ fn each_of_a_thousand_changed_bytes_is_found_and_its_file_is_named() {
         assert_eq!(faults.len(), 1, "byte {at} of {name}: {faults:?}");
         if name.ends_with(".jsonl") {
             let line = before[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-            // Without the end of its line, a line goes on in the next one.
+            // A change that removes the end of a line is reported with that line.
             assert!(faults[0].fault.contains(&format!("line {line}: ")), "byte {at} of {name}: {faults:?}");
         }
         fs::write(path.join(name), before).unwrap();
@@ -229,7 +215,7 @@ fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Makes all digests anew, as somebody would who changes evidence on purpose.
+/// Computes all digests again, as a forger would.
 fn seal_again(path: &Path) {
     let mut text = fs::read_to_string(path.join("SHA256SUMS")).unwrap().lines().next().unwrap().to_owned() + "\n";
     for (name, bytes) in files(path).into_iter().filter(|(name, _)| name != "SHA256SUMS") {

@@ -7,7 +7,7 @@ mod traces;
 use crate::{
     files::sample::png,
     support::{
-        folder::{AML_AND_VIN, Folder},
+        folder::{CUSTOMERS, Folder, customer_name, is_the_first},
         program::{Said, UnderWay, rescreen},
         schema::valid,
         service::{Service, lifted},
@@ -28,32 +28,9 @@ use std::{
 };
 use traces::{dictionaries, traces};
 
-/// The subjects of the book: one in 9 has the name of the first, one in 5 a vehicle, and three have no name.
-const SUBJECTS: usize = 90;
-
-fn has_a_shared_name(number: usize) -> bool {
-    number.is_multiple_of(9)
-}
-
-fn name(number: usize) -> String {
-    match number {
-        n if has_a_shared_name(n) => "Qq00000 Vexford".to_owned(),
-        n if n % 31 == 3 => String::new(),
-        n => format!("Qq{n:05} Vexford"),
-    }
-}
-
-/// A desk with the book, whose last line cannot be read.
+/// A desk with a campaign of 90 customers, and one line that cannot be read.
 fn desk(more: &str) -> (Folder, Service) {
-    let folder = Folder::with("rescreen.toml", format!("campaign = \"2021-11\"\n{AML_AND_VIN}\n{more}"));
-    let mut text = "no,name,vehicle,vin\n".to_owned();
-    for number in 0..SUBJECTS {
-        let vehicle = if number % 5 == 0 { "yes" } else { "no" };
-        writeln!(text, "ZC-{number:03},{},{vehicle},AAVZZZ6SZEU{number:06}", name(number)).unwrap();
-    }
-    text.push_str("ZC-090,torn,cells,too,many,here\n");
-    folder.write("book.csv", text);
-    (folder, Service::start(lifted()))
+    (Folder::with_customers("2021-11", more), Service::start(lifted()))
 }
 
 fn run(folder: &Folder, service: &Service, more: &[&str]) -> Said {
@@ -66,17 +43,20 @@ fn out(folder: &Folder) -> PathBuf {
 
 /// The words that name a subject, with the keys and the bodies of the requests that only it has.
 fn words_of(ledger: &Path, number: usize) -> Vec<Vec<u8>> {
-    let mut words = vec![format!("ZC-{number:03}").into_bytes()];
+    let mut words = vec![format!("C-{number:03}").into_bytes()];
     words.push(format!("AAVZZZ6SZEU{number:06}").into_bytes());
-    if !has_a_shared_name(number) && !name(number).is_empty() {
-        words.push(name(number).into_bytes());
+    if !is_the_first(number) && !customer_name(number).is_empty() {
+        words.push(customer_name(number).into_bytes());
     }
     let conn = Connection::open(ledger).unwrap();
     let sql = "SELECT first_key, digest FROM request WHERE body LIKE '%' || ?1 || '%' OR body LIKE '%' || ?2 || '%'";
     let mut select = conn.prepare(sql).unwrap();
     let vin = format!("AAVZZZ6SZEU{number:06}");
-    let mine =
-        if has_a_shared_name(number) || name(number).is_empty() { "no such name".to_owned() } else { name(number) };
+    let mine = if is_the_first(number) || customer_name(number).is_empty() {
+        "no such name".to_owned()
+    } else {
+        customer_name(number)
+    };
     let mut rows = select.query([mine, vin]).unwrap();
     while let Some(row) = rows.next().unwrap() {
         let (key, digest): (Vec<u8>, Vec<u8>) = (row.get(0).unwrap(), row.get(1).unwrap());
@@ -124,7 +104,7 @@ fn a_purged_campaign_has_no_trace_of_its_persons_and_its_trail_adds_up() {
         let ledger = out(&folder).join("ledger.sqlite");
         let known = dictionaries(&ledger);
         assert!(!known.is_empty(), "the answers have a dictionary");
-        let words: Vec<Vec<u8>> = (0..SUBJECTS).flat_map(|number| words_of(&ledger, number)).collect();
+        let words: Vec<Vec<u8>> = (0..CUSTOMERS).flat_map(|number| words_of(&ledger, number)).collect();
         let words = [words, vec![b"Vexford".to_vec(), b"torn".to_vec()]].concat();
         let before = found(&folder, &words, &known);
         for place in
@@ -132,7 +112,7 @@ fn a_purged_campaign_has_no_trace_of_its_persons_and_its_trail_adds_up() {
         {
             assert!(before.keys().any(|path| path.starts_with(place)), "{place} has them before: {:?}", before.keys());
         }
-        assert!(before["ledger.sqlite"].len() > 4 * SUBJECTS, "{}", before["ledger.sqlite"].len());
+        assert!(before["ledger.sqlite"].len() > 4 * CUSTOMERS, "{}", before["ledger.sqlite"].len());
         let (_, asks_before, requests_before) = evidence(&folder, "before");
         let sent = service.checks_arrived();
 
@@ -203,7 +183,7 @@ fn a_purged_subject_leaves_no_trace_and_the_rows_of_others_stay_as_they_are() {
             let kinds = [DatasetKind::Results, DatasetKind::Answers, DatasetKind::Failures, DatasetKind::Skipped];
             kinds.into_iter().flat_map(|kind| tables::lines(&out(&folder), kind)).collect()
         };
-        let ids: Vec<String> = gone.iter().map(|number| format!("ZC-{number:03}")).collect();
+        let ids: Vec<String> = gone.iter().map(|number| format!("C-{number:03}")).collect();
         let before = all();
         let is_gone = |line: &&tables::Line| ids.iter().any(|id| line.get("subject") == Some(&id.as_str().into()));
         // Rows of answers have only the id of their result.
@@ -232,18 +212,18 @@ fn a_purged_subject_leaves_no_trace_and_the_rows_of_others_stay_as_they_are() {
         assert_eq!(kept(&requests), kept(&requests_before));
         assert_eq!(asks.iter().filter(|ask| ask["purged"] == true).count(), 10);
         assert_eq!(requests.iter().filter(|request| request["purged"] == true).count(), 5);
-        assert!(!facts.to_string().contains("ZC-"), "evidence does not say whose rows were purged");
+        assert!(!facts.to_string().contains("C-"), "evidence does not say whose rows were purged");
         // The answers of the others can still be read: the dictionary was made anew.
         folder.say(&["export", "2021-11", "--to", "exported", "--format", "jsonl"]).exits(0);
         let exported = tables::lines(&folder.path().join("exported"), DatasetKind::Results);
         assert_eq!(exported.len(), tables::lines(&out(&folder), DatasetKind::Results).len());
 
         // A second purge keeps the first. It is refused as a whole while one of its subjects is not found.
-        let said = folder.say(&["purge", "2021-11", "--subject", "ZC-007", "--subject", "ZC-O08"]).exits(2);
+        let said = folder.say(&["purge", "2021-11", "--subject", "C-007", "--subject", "C-O08"]).exits(2);
         assert!(said.stderr.contains("in the command: 2; nothing was purged"), "{}", said.stderr);
-        folder.say(&["purge", "2021-11", "--subject", "  ZC-007 "]).exits(0);
-        let said = folder.say(&["purge", "2021-11", "--subject", "ZC-007"]).exits(2);
-        assert!(said.stderr.contains("found none") && !said.stderr.contains("ZC-007"), "{}", said.stderr);
+        folder.say(&["purge", "2021-11", "--subject", "  C-007 "]).exits(0);
+        let said = folder.say(&["purge", "2021-11", "--subject", "C-007"]).exits(2);
+        assert!(said.stderr.contains("found none") && !said.stderr.contains("C-007"), "{}", said.stderr);
         let (facts, _, again) = evidence(&folder, "again");
         assert_eq!(kept(&again), kept(&requests_before));
         assert_eq!(facts["purges"].as_array().unwrap().len(), 2);
@@ -296,12 +276,12 @@ fn a_campaign_that_is_not_complete_not_old_enough_or_not_meant_stays_as_it_is() 
     let dry = folder.say(&["purge", "2021-11", "--older-than", "0d", "--dry-run", "--json"]).exits(0);
     let object = valid(&dry.stdout);
     assert_eq!((&object["rows"], &object["dry_run"]), (&91.into(), &true.into()));
-    let said = folder.say(&["purge", "2021-11", "--subject", "ZC-999"]).exits(2);
+    let said = folder.say(&["purge", "2021-11", "--subject", "C-999"]).exits(2);
     assert!(said.stderr.contains("found none"), "{}", said.stderr);
     for wrong in [
         &["--older-than", "soon"][..],
         &[],
-        &["--older-than", "0d", "--subject", "ZC-001"],
+        &["--older-than", "0d", "--subject", "C-001"],
         &["--older-than", "0d", "--by", " "],
     ] {
         folder.say(&[&["purge", "2021-11"], wrong].concat()).exits(2);
@@ -323,7 +303,7 @@ fn a_ledger_that_was_restored_is_purged_again() {
     let (known, words) = (dictionaries(&ledger), words_of(&ledger, 22));
     let backup = folder.path().join("backup.sqlite");
     fs::copy(&ledger, &backup).unwrap();
-    let purge = ["purge", "2021-11", "--subject", "ZC-022"];
+    let purge = ["purge", "2021-11", "--subject", "C-022"];
     folder.say(&purge).exits(0);
     fs::copy(&backup, &ledger).unwrap();
     let said = folder.say(&purge).exits(11);
@@ -368,5 +348,24 @@ fn the_names_of_files_go_although_another_row_has_the_same_files() {
         let object = valid(&folder.say(&["purge", "2021-11", "--subject", gone, "--json"]).exits(0).stdout);
         assert_eq!((&object["requests"], &object["shared_requests"]), (&0.into(), &1.into()));
         assert_eq!(found(&folder, &[gone.as_bytes().to_vec()], &[]), BTreeMap::new());
+    }
+}
+
+#[test]
+fn a_corrected_row_goes_under_either_of_its_subjects() {
+    for subject in ["C-003", "C-900"] {
+        let (folder, service) = desk("");
+        run(&folder, &service, &[]).exits(3);
+        let failures = fs::read_to_string(out(&folder).join("failures.csv")).unwrap();
+        let corrected = failures.replace("C-003,,", "C-900,Corrected Vexford,");
+        assert_ne!(corrected, failures);
+        folder.write("corrected.csv", corrected);
+        run(&folder, &service, &["--corrections", "corrected.csv", "--change-ids"]).exits(3);
+        let words = ["C-003", "C-900", "Corrected Vexford"].map(|word| word.as_bytes().to_vec());
+        assert_eq!(found(&folder, &words, &[])["ledger.sqlite"].len(), 3);
+        let object = valid(&folder.say(&["purge", "2021-11", "--subject", subject, "--json"]).exits(0).stdout);
+        assert_eq!((&object["rows"], &object["asks"]), (&1.into(), &2.into()));
+        assert_eq!(found(&folder, &words, &[]), BTreeMap::new());
+        evidence(&folder, "after");
     }
 }

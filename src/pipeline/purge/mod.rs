@@ -62,7 +62,7 @@ pub struct PurgeReport {
     pub newest_us: Option<i64>,
     /// When the campaign reaches the age, if it has not yet.
     pub due_us: Option<i64>,
-    /// Rows without a subject, also those that could not be read: nobody knows whose they are. A purge of subjects leaves them.
+    /// Rows without a subject, including rows that could not be read. A purge of subjects keeps them.
     pub unattributed: u64,
     /// An earlier purge was interrupted. It is finished now, but not by a dry run.
     pub is_unfinished: bool,
@@ -176,24 +176,20 @@ fn refuse_incomplete(reading: &Reading, out: &Path) -> Result<(), Error> {
     let sums = reading.sums()?;
     let pending: u64 = reading.counts()?.values().map(|counts| counts.pending).sum();
     let is_read = reading.source_ends()?.iter().all(|(source, _)| source.complete);
-    let fault = if !is_read || sums.in_state(State::Planned) > 0 {
-        return Err(Error::Config(format!(
-            "{}: only a complete campaign can be purged, and not all of this one was sent; complete it with `rescreen run`",
-            out.display()
-        )));
+    let out = out.display();
+    let collect = format!("`rescreen collect {out}` may complete it, and says what is left");
+    let (fault, advice) = if !is_read || sums.in_state(State::Planned) > 0 {
+        ("not all of this one was sent".to_owned(), "complete it with `rescreen run`".to_owned())
     } else if pending > 0 {
-        format!("{} without an answer", counted(pending, "ask is", "asks are"))
+        (format!("{} without an answer", counted(pending, "ask is", "asks are")), collect)
     } else if !reading.untold(1, &[])?.is_empty() {
-        "the charge book was not told of all answers yet".to_owned()
+        ("the charge book was not told of all answers yet".to_owned(), collect)
     } else if sums.completed_at_us.is_none() {
-        "its last run did not complete it".to_owned()
+        ("its last run did not complete it".to_owned(), collect)
     } else {
         return Ok(());
     };
-    Err(Error::Config(format!(
-        "{0}: only a complete campaign can be purged, and {fault}; `rescreen collect {0}` may complete it, and says what is left",
-        out.display()
-    )))
+    Err(Error::Config(format!("{out}: only a complete campaign can be purged, and {fault}; {advice}")))
 }
 
 /// Removes the published files that have rows which leave. Publishing writes what is left of them again. If there are images,

@@ -1,8 +1,11 @@
 //! A purge that is killed, or whose disk fails, at any point: the campaign stays closed, nothing is sent, and the same command ends the
 //! purge.
 
-use super::{SUBJECTS, desk, dictionaries, evidence, found, out, run, words_of};
-use crate::support::program::{UnderWay, rescreen};
+use super::{desk, dictionaries, evidence, found, out, run, words_of};
+use crate::support::{
+    folder::CUSTOMERS,
+    program::{UnderWay, rescreen},
+};
 use rescreen::files::files_in;
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -19,7 +22,7 @@ fn a_purge_that_dies_anywhere_is_ended_by_the_same_command() {
     copied(&out(&folder), &complete);
     let ledger = complete.join("ledger.sqlite");
     let known = dictionaries(&ledger);
-    let words: Vec<Vec<u8>> = (0..SUBJECTS).flat_map(|number| words_of(&ledger, number)).collect();
+    let words: Vec<Vec<u8>> = (0..CUSTOMERS).flat_map(|number| words_of(&ledger, number)).collect();
     let sent = service.checks_arrived();
     let purge = |plan: &str| {
         fs::remove_dir_all(out(&folder)).unwrap();
