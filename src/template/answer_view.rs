@@ -18,12 +18,18 @@ pub struct AnswerView(Arc<Roots>);
 
 /// The variables of a rule.
 struct Roots {
-    /// `None` if the answer has nothing at the place of its payload.
-    payload: Option<Part>,
-    answer: Part,
-    sent: Part,
+    payload: Root,
+    answer: Root,
+    sent: Root,
     /// The day of the answer, if it is known.
     answered_on: Option<Date>,
+}
+
+/// A document that a variable names. Its value is made once, because rules read it often.
+enum Root {
+    Absent,
+    Null,
+    Value(Value),
 }
 
 impl AnswerView {
@@ -42,7 +48,9 @@ impl AnswerView {
     }
 
     fn of(payload: Option<Part>, answer: Part, sent: Map<String, Json>, answered_on: Option<Date>) -> AnswerView {
-        AnswerView(Arc::new(Roots { payload, answer, sent: Part::whole(Arc::new(Json::Object(sent))), answered_on }))
+        let sent = Part::whole(Arc::new(Json::Object(sent)));
+        let (payload, answer, sent) = (Root::of(payload), Root::of(Some(answer)), Root::of(Some(sent)));
+        AnswerView(Arc::new(Roots { payload, answer, sent, answered_on }))
     }
 
     pub(super) fn context(&self) -> Value {
@@ -56,17 +64,31 @@ impl Object for Roots {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        let part = match key {
-            "payload" => self.payload.as_ref(),
-            "answer" => Some(&self.answer),
-            "sent" => Some(&self.sent),
+        let root = match key {
+            "payload" => &self.payload,
+            "answer" => &self.answer,
+            "sent" => &self.sent,
             "answered_on" => {
                 let day = self.answered_on.map(|day| Value::from(day.to_string()));
-                return Some(day.unwrap_or_else(|| missing("`answered_on`".to_owned())));
+                return Some(day.unwrap_or_else(|| missing("`answered_on`")));
             }
-            _ => None,
+            _ => &Root::Absent,
         };
-        Some(part.map_or_else(|| missing(format!("`{key}`")), |part| part.clone().read(|| format!("`{key}`"))))
+        Some(match root {
+            Root::Absent => missing(format!("`{key}`")),
+            Root::Null => null(format!("`{key}`")),
+            Root::Value(value) => value.clone(),
+        })
+    }
+}
+
+impl Root {
+    /// `part` is `None` if the answer has nothing in its place.
+    fn of(part: Option<Part>) -> Root {
+        match part {
+            None => Root::Absent,
+            Some(part) => part.value().map_or(Root::Null, Root::Value),
+        }
     }
 }
 
@@ -84,24 +106,29 @@ impl Part {
     }
 
     fn member(&self, name: &str) -> Value {
-        let found = self.0.try_map_project_cloned(|json, _| json.get(name).ok_or(()));
-        found.map_or_else(|()| missing(format!("`{name}`")), |found| Part(found).read(|| format!("`{name}`")))
+        self.part(|json| json.get(name), || format!("`{name}`"))
+    }
+
+    /// The value of a part. A null is defined but has no value.
+    fn part(&self, find: impl Fn(&Json) -> Option<&Json>, what: impl FnOnce() -> String) -> Value {
+        match self.0.try_map_project_cloned(|json, _| find(json).ok_or(())) {
+            Err(()) => missing(what()),
+            Ok(found) => Part(found).value().unwrap_or_else(|| null(what())),
+        }
     }
 
     fn item(&self, at: usize) -> Value {
-        let what = || "an item of a list".to_owned();
-        let found = self.0.try_map_project_cloned(|json, _| json.get(at).ok_or(()));
-        found.map_or_else(|()| missing(what()), |found| Part(found).read(what))
+        self.part(|json| json.get(at), || "an item of a list".to_owned())
     }
 
-    /// This part as a MiniJinja value. A null is defined but has no value.
-    fn read(self, what: impl FnOnce() -> String) -> Value {
+    /// This part as a MiniJinja value; `None` if it is null.
+    fn value(self) -> Option<Value> {
         match self.json() {
-            Json::Null => null(what()),
-            Json::Bool(truth) => Value::from(*truth),
-            Json::Number(number) => Value::from_serialize(number),
-            Json::String(text) => Value::from(text.as_str()),
-            Json::Array(_) | Json::Object(_) => Value::from_object(self),
+            Json::Null => None,
+            Json::Bool(truth) => Some(Value::from(*truth)),
+            Json::Number(number) => Some(Value::from_serialize(number)),
+            Json::String(text) => Some(Value::from(text.as_str())),
+            Json::Array(_) | Json::Object(_) => Some(Value::from_object(self)),
         }
     }
 }
@@ -113,14 +140,14 @@ impl Object for Part {
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         Some(if self.json().is_array() {
-            key.as_usize().map_or_else(|| missing("a member of a list".to_owned()), |at| self.item(at))
+            key.as_usize().map_or_else(|| missing("a member of a list"), |at| self.item(at))
         } else {
-            key.as_str().map_or_else(|| missing("an entry of an object".to_owned()), |name| self.member(name))
+            key.as_str().map_or_else(|| missing("an entry of an object"), |name| self.member(name))
         })
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        Some(if self.json().is_array() { missing("a member of a list".to_owned()) } else { self.member(key) })
+        Some(if self.json().is_array() { missing("a member of a list") } else { self.member(key) })
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {

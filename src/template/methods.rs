@@ -84,7 +84,7 @@ fn of_object(value: &Value, name: &str, arguments: &[Value]) -> Result<Value, Er
         let found = value.get_item(key)?;
         return Ok(match arguments.get(1) {
             Some(other) if is_missing(&found) => other.clone(),
-            None if found.is_undefined() => missing("a member of an object".to_owned()),
+            None if found.is_undefined() => missing("a member of an object"),
             _ => found,
         });
     }

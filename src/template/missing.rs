@@ -24,9 +24,9 @@ pub(super) enum StandIn {
 pub(super) struct MissingValues {
     stand_in: StandIn,
     /// The last missing value that was looked up.
-    pub read: Option<String>,
+    pub read: Option<Arc<str>>,
     /// The first missing value that was turned into text.
-    pub printed: Option<String>,
+    pub printed: Option<Arc<str>>,
     /// Whether the kind of a missing value was requested. Every ordering comparison does so, and little else.
     pub kind_asked: bool,
 }
@@ -47,30 +47,28 @@ pub(super) fn watched<T>(stand_in: StandIn, evaluation: impl FnOnce() -> T) -> (
     WATCH.replace(MissingValues::new(stand_in));
     spent::reset();
     let outcome = evaluation();
-    (outcome, WATCH.with_borrow(MissingValues::clone))
+    (outcome, WATCH.replace(MissingValues::new(StandIn::Object)))
 }
 
 /// A missing value. `what` names it in messages, as in "column `surname`".
-pub(super) fn missing(what: String) -> Value {
-    stand_in(what, false)
+pub(super) fn missing(what: impl Into<Arc<str>>) -> Value {
+    stand_in(what.into(), false)
 }
 
 /// A null in an answer: defined, but without a value.
-pub(super) fn null(what: String) -> Value {
-    stand_in(what, true)
+pub(super) fn null(what: impl Into<Arc<str>>) -> Value {
+    stand_in(what.into(), true)
 }
 
 /// Maximum bytes of a name that is kept. A template may look up a name that is a long text.
 const NAME_BYTES_MAX: usize = 200;
 
-fn stand_in(mut what: String, null: bool) -> Value {
+fn stand_in(mut what: Arc<str>, null: bool) -> Value {
     if what.len() > NAME_BYTES_MAX {
-        what.truncate(what.floor_char_boundary(NAME_BYTES_MAX));
-        what.push('…');
-        what.shrink_to_fit();
+        what = format!("{}…", &what[..what.floor_char_boundary(NAME_BYTES_MAX)]).into();
     }
     WATCH.with_borrow_mut(|watch| {
-        watch.read = Some(what.clone());
+        watch.read = Some(Arc::clone(&what));
         match watch.stand_in {
             StandIn::Object => Value::from_object(Missing { what, null }),
             StandIn::Undefined => Value::UNDEFINED,
@@ -96,15 +94,15 @@ pub(super) fn used(value: &Value) -> Error {
     Error::from(ErrorKind::UndefinedError)
 }
 
-fn print(what: &str) {
+fn print(what: &Arc<str>) {
     WATCH.with_borrow_mut(|watch| {
-        watch.printed.get_or_insert_with(|| what.to_owned());
+        watch.printed.get_or_insert_with(|| Arc::clone(what));
     });
 }
 
 #[derive(Debug)]
 struct Missing {
-    what: String,
+    what: Arc<str>,
     null: bool,
 }
 
@@ -115,7 +113,7 @@ impl Object for Missing {
     }
 
     fn get_value(self: &Arc<Self>, _: &Value) -> Option<Value> {
-        Some(missing(self.what.clone()))
+        Some(missing(Arc::clone(&self.what)))
     }
 
     fn is_true(self: &Arc<Self>) -> bool {

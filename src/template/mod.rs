@@ -240,14 +240,14 @@ impl Compiled {
     fn evaluate(&self, context: impl Fn() -> Value) -> Result<String, RenderFault> {
         let (outcome, watch) = watched(StandIn::Object, || self.render(context()));
         if let Some(what) = &watch.printed {
-            return Err(RenderFault::Missing { what: what.clone() });
+            return Err(RenderFault::Missing { what: what.to_string() });
         }
         let text = outcome.map_err(|error| fault(&error, &watch))?;
         let at_stake = watch.kind_asked || self.kind == SourceKind::Template && watch.read.is_some();
         if self.compares && at_stake {
             let (strict, strict_watch) = watched(StandIn::Undefined, || self.render(context()));
             if strict.ok().as_ref() != Some(&text) {
-                let what = strict_watch.read.or(watch.read).unwrap_or_default();
+                let what = strict_watch.read.or(watch.read).as_deref().unwrap_or_default().to_owned();
                 return Err(RenderFault::Missing { what });
             }
         }
@@ -282,7 +282,7 @@ fn fault(error: &minijinja::Error, watch: &MissingValues) -> RenderFault {
             RenderFault::Error { message: format!("the template takes more than {FUEL} steps; write a shorter loop") }
         }
         (ErrorKind::WriteFailure, _) => RenderFault::Error { message: spent::TOO_LONG.to_owned() },
-        (_, Some(what)) => RenderFault::Missing { what: what.clone() },
+        (_, Some(what)) => RenderFault::Missing { what: what.to_string() },
         (ErrorKind::UndefinedError, None) => RenderFault::Missing { what: "a part of the template".to_owned() },
         _ => RenderFault::Error { message: wording(error) },
     }

@@ -216,7 +216,7 @@ impl Object for ObjectView {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         match key.as_str() {
             Some(key) => self.get_value_by_str(key),
-            None => Some(missing("an entry of an object".to_owned())),
+            None => Some(missing("an entry of an object")),
         }
     }
 
@@ -236,7 +236,7 @@ struct Items {
 
 impl Items {
     fn item(&self, at: usize) -> Value {
-        self.items.get(at).cloned().flatten().unwrap_or_else(|| missing("an item of a list".to_owned()))
+        self.items.get(at).cloned().flatten().unwrap_or_else(|| missing("an item of a list"))
     }
 }
 
@@ -246,7 +246,7 @@ impl Object for Items {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        Some(key.as_usize().map_or_else(|| missing("a member of a list".to_owned()), |at| self.item(at)))
+        Some(key.as_usize().map_or_else(|| missing("a member of a list"), |at| self.item(at)))
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {

@@ -1,5 +1,5 @@
 //! Tests of the doubt about an answer that calls itself a failure: which words are a contradiction, and that a declaration
-//! can say what a word means.
+//! can say what a word means. And of the one rule that must never be wrong: an answer with a match is not clear.
 
 use super::{
     tests::{ANSWERED_AT_US, plain, verdict},
@@ -137,4 +137,66 @@ fn verdict_of(judge: &Judge, answer: &Value, sent: &Value) -> (Verdict, String) 
     let Judgement { verdict, finding } =
         judge.judge(&plain(answer.clone()), sent.as_object().unwrap(), ANSWERED_AT_US).judgement;
     (verdict, finding)
+}
+
+#[test]
+fn no_match_is_as_clear_before_the_other_rules_as_after_them() {
+    let (catalogue, templates) = (Catalogue::built_in(), Templates::new(crate::template::Tables::default()));
+    let first = Rules::of(catalogue.get("aml-screening").unwrap());
+    let mut last = first.clone();
+    last.verdict.rules.rotate_left(1);
+    let clear = last.verdict.rules.last_mut().unwrap();
+    assert_eq!(clear.verdict, Verdict::Clear);
+    // After the others, it need not say that there is no match.
+    clear.when = "payload.match == [] or payload.matches == [] or payload.totalHits == 0".to_owned();
+    let judges = [first, last].map(|rules| Judge::of("aml-screening", &rules, &templates).unwrap());
+    let lists = [
+        None,
+        Some(json!(null)),
+        Some(json!([])),
+        Some(json!([{"name": "A"}])),
+        Some(json!([{"type": "pep"}])),
+        Some(json!([null])),
+        Some(json!({})),
+        Some(json!({"type": "pep"})),
+        Some(json!("")),
+        Some(json!("none")),
+        Some(json!(0)),
+        Some(json!(false)),
+    ];
+    let totals = [
+        None,
+        Some(json!(null)),
+        Some(json!(0)),
+        Some(json!(2)),
+        Some(json!(-1)),
+        Some(json!(0.5)),
+        Some(json!("0")),
+        Some(json!("3")),
+        Some(json!("many")),
+        Some(json!("")),
+        Some(json!(true)),
+        Some(json!([])),
+        Some(json!([1])),
+        Some(json!({"value": 1})),
+    ];
+    let mut clear = 0;
+    for ((a, b), total) in lists
+        .iter()
+        .flat_map(|a| lists.iter().map(move |b| (a, b)))
+        .flat_map(|lists| totals.iter().map(move |total| (lists, total)))
+    {
+        let members = [("match", a), ("matches", b), ("totalHits", total)];
+        let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
+        let answer = plain(json!({"results": Value::Object(members.collect())}));
+        let [first, last] = judges.each_ref().map(|judge| judge.judge(&answer, &Map::new(), ANSWERED_AT_US).judgement);
+        // Fewer than no matches: nobody knows what that means.
+        let is_negative = *total == Some(json!(-1));
+        assert!(first == last || is_negative && first.verdict == Verdict::Review, "{}", answer.value);
+        let has_match =
+            [a, b].iter().any(|list| list.as_ref().and_then(Value::as_array).is_some_and(|list| !list.is_empty()));
+        assert!(first.verdict != Verdict::Clear || !has_match, "{}", answer.value);
+        clear += usize::from(first.verdict == Verdict::Clear);
+    }
+    assert!(clear > 50, "{clear}");
 }
