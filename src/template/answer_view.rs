@@ -18,16 +18,17 @@ pub struct AnswerView(Arc<Roots>);
 
 /// The variables of a rule.
 struct Roots {
-    payload: Root,
-    answer: Root,
-    sent: Root,
+    payload: Found,
+    answer: Found,
+    sent: Found,
     /// The day of the answer, if it is known.
     answered_on: Option<Date>,
 }
 
-/// A document that a variable names. Its value is made once, because rules read it often.
-enum Root {
+/// What was found where a rule reads. That of a variable is kept, because rules read it often.
+enum Found {
     Absent,
+    /// Defined, but without a value.
     Null,
     Value(Value),
 }
@@ -49,7 +50,7 @@ impl AnswerView {
 
     fn of(payload: Option<Part>, answer: Part, sent: Map<String, Json>, answered_on: Option<Date>) -> AnswerView {
         let sent = Part::whole(Arc::new(Json::Object(sent)));
-        let (payload, answer, sent) = (Root::of(payload), Root::of(Some(answer)), Root::of(Some(sent)));
+        let (payload, answer, sent) = (Found::of(payload), Found::of(Some(answer)), Found::of(Some(sent)));
         AnswerView(Arc::new(Roots { payload, answer, sent, answered_on }))
     }
 
@@ -64,7 +65,7 @@ impl Object for Roots {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        let root = match key {
+        let found = match key {
             "payload" => &self.payload,
             "answer" => &self.answer,
             "sent" => &self.sent,
@@ -72,22 +73,31 @@ impl Object for Roots {
                 let day = self.answered_on.map(|day| Value::from(day.to_string()));
                 return Some(day.unwrap_or_else(|| missing("`answered_on`")));
             }
-            _ => &Root::Absent,
+            _ => &Found::Absent,
         };
-        Some(match root {
-            Root::Absent => missing(format!("`{key}`")),
-            Root::Null => null(format!("`{key}`")),
-            Root::Value(value) => value.clone(),
-        })
+        Some(found.read(|| format!("`{key}`")))
     }
 }
 
-impl Root {
+impl Found {
     /// `part` is `None` if the answer has nothing in its place.
-    fn of(part: Option<Part>) -> Root {
-        match part {
-            None => Root::Absent,
-            Some(part) => part.value().map_or(Root::Null, Root::Value),
+    fn of(part: Option<Part>) -> Found {
+        let Some(part) = part else { return Found::Absent };
+        match part.json() {
+            Json::Null => Found::Null,
+            Json::Bool(truth) => Found::Value(Value::from(*truth)),
+            Json::Number(number) => Found::Value(Value::from_serialize(number)),
+            Json::String(text) => Found::Value(Value::from(text.as_str())),
+            Json::Array(_) | Json::Object(_) => Found::Value(Value::from_object(part)),
+        }
+    }
+
+    /// The value for a rule. `what` names it in messages.
+    fn read(&self, what: impl FnOnce() -> String) -> Value {
+        match self {
+            Found::Absent => missing(what()),
+            Found::Null => null(what()),
+            Found::Value(value) => value.clone(),
         }
     }
 }
@@ -106,30 +116,15 @@ impl Part {
     }
 
     fn member(&self, name: &str) -> Value {
-        self.part(|json| json.get(name), || format!("`{name}`"))
+        self.part(|json| json.get(name)).read(|| format!("`{name}`"))
     }
 
-    /// The value of a part. A null is defined but has no value.
-    fn part(&self, find: impl Fn(&Json) -> Option<&Json>, what: impl FnOnce() -> String) -> Value {
-        match self.0.try_map_project_cloned(|json, _| find(json).ok_or(())) {
-            Err(()) => missing(what()),
-            Ok(found) => Part(found).value().unwrap_or_else(|| null(what())),
-        }
+    fn part(&self, find: impl Fn(&Json) -> Option<&Json>) -> Found {
+        Found::of(self.0.try_map_project_cloned(|json, _| find(json).ok_or(())).ok().map(Part))
     }
 
     fn item(&self, at: usize) -> Value {
-        self.part(|json| json.get(at), || "an item of a list".to_owned())
-    }
-
-    /// This part as a MiniJinja value; `None` if it is null.
-    fn value(self) -> Option<Value> {
-        match self.json() {
-            Json::Null => None,
-            Json::Bool(truth) => Some(Value::from(*truth)),
-            Json::Number(number) => Some(Value::from_serialize(number)),
-            Json::String(text) => Some(Value::from(text.as_str())),
-            Json::Array(_) | Json::Object(_) => Some(Value::from_object(self)),
-        }
+        self.part(|json| json.get(at)).read(|| "an item of a list".to_owned())
     }
 }
 

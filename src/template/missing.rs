@@ -20,7 +20,7 @@ pub(super) enum StandIn {
 }
 
 /// What an evaluation did with missing values.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct MissingValues {
     stand_in: StandIn,
     /// The last missing value that was looked up.

@@ -86,8 +86,8 @@ pub fn check(path: &Path, archive: &mut ZipArchive<File>) -> Result<(), String> 
     let end = end_of(open()?).map_err(|fault| fault.to_string())?;
     let Some(stated) = end.strip_prefix(SAYS.as_bytes()) else {
         return Err(
-            "expected the digest of the archive at its end, found other bytes; if somebody packed it again, unpack it and \
-             verify the folder"
+            "expected the digest of the archive as its last bytes, found none; if the files were packed again, unpack them \
+             and verify the folder"
                 .to_owned(),
         );
     };

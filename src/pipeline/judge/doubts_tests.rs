@@ -1,5 +1,5 @@
 //! Tests of the doubt about an answer that calls itself a failure: which words are a contradiction, and that a declaration
-//! can say what a word means. And of the one rule that must never be wrong: an answer with a match is not clear.
+//! can say what a word means. One test is about AML screening: an answer with a match is never clear.
 
 use super::{
     tests::{ANSWERED_AT_US, plain, verdict},
@@ -147,7 +147,7 @@ fn no_match_is_as_clear_before_the_other_rules_as_after_them() {
     last.verdict.rules.rotate_left(1);
     let clear = last.verdict.rules.last_mut().unwrap();
     assert_eq!(clear.verdict, Verdict::Clear);
-    // After the others, it need not say that there is no match.
+    // The last rule is tried only if no other has found a match.
     clear.when = "payload.match == [] or payload.matches == [] or payload.totalHits == 0".to_owned();
     let judges = [first, last].map(|rules| Judge::of("aml-screening", &rules, &templates).unwrap());
     let lists = [
@@ -181,16 +181,13 @@ fn no_match_is_as_clear_before_the_other_rules_as_after_them() {
         Some(json!({"value": 1})),
     ];
     let mut clear = 0;
-    for ((a, b), total) in lists
-        .iter()
-        .flat_map(|a| lists.iter().map(move |b| (a, b)))
-        .flat_map(|lists| totals.iter().map(move |total| (lists, total)))
-    {
+    let pairs = lists.iter().flat_map(|a| lists.iter().map(move |b| (a, b)));
+    for ((a, b), total) in pairs.flat_map(|pair| totals.iter().map(move |total| (pair, total))) {
         let members = [("match", a), ("matches", b), ("totalHits", total)];
         let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
         let answer = plain(json!({"results": Value::Object(members.collect())}));
         let [first, last] = judges.each_ref().map(|judge| judge.judge(&answer, &Map::new(), ANSWERED_AT_US).judgement);
-        // Fewer than no matches: nobody knows what that means.
+        // A negative total has no meaning, so a person must look at the answer.
         let is_negative = *total == Some(json!(-1));
         assert!(first == last || is_negative && first.verdict == Verdict::Review, "{}", answer.value);
         let has_match =
